@@ -1,13 +1,13 @@
 /** acquire → install → read → write, on Redis and Valkey. */
 
 import { checkScope, type Holder } from '@holdfast/fence';
-import { checkBody, checkCall, checkMs, told, withCutoff, type Cutoff } from '@holdfast/fence/adapter';
-import { Call } from './call.ts';
+import { checkBody, checkCall, checkMs, told, withCutoff } from '@holdfast/fence/adapter';
+import { installIn, installOnceIn, type Opened } from './call.ts';
 import { checkClient, runScript, type RedisClient, type Script } from './client.ts';
 import { asFenceError } from './errors.ts';
 import { fenceKey } from './keys.ts';
-import { HIGHEST, INFO, repliesOf, SCRIPTS, type Scripts } from './scripts.ts';
-import { Transaction, type RedisTransaction } from './transaction.ts';
+import { HIGHEST, INFO, repliesOf, SCRIPTS } from './scripts.ts';
+import { RedisTransaction } from './transaction.ts';
 
 export interface FenceOptions {
   /** Ends the call, besides the holder's own signal. */
@@ -67,33 +67,30 @@ export async function install(
   await installBy({ scripts: SCRIPTS, redis, scope, holder, options });
 }
 
-interface CallOf {
-  readonly scripts: Scripts;
-  readonly redis: RedisClient;
-  readonly scope: string;
-  readonly holder: Holder;
+interface CallOf extends Omit<Opened, 'timeoutMs' | 'cutoff'> {
   readonly options: FenceOptions;
 }
 
 /** @internal */
 export async function installBy(of: CallOf): Promise<void> {
-  await withCall('install', of, (call) => call.install());
+  await withCall('install', of, installIn);
 }
 
 /** @internal */
 export async function fenceBy<Result>(of: CallOf, body: (tx: RedisTransaction) => Promise<Result>): Promise<Result> {
   checkBody(body);
-  return await withCall('fence', of, async (call, cutoff) => {
-    await call.installOnce();
-    const transaction = new Transaction(call);
+  return await withCall('fence', of, async (call) => {
+    await installOnceIn(call);
+    const tx = new RedisTransaction(call);
     try {
-      const result = await cutoff.race((async () => await body(transaction))());
-      transaction.close();
-      call.assertHeld();
-      await transaction.commit();
+      const result = await call.cutoff.race((async () => await body(tx))());
+      tx.close();
+      call.holder.assertHeld?.();
+      call.cutoff.throwIfAborted();
+      await tx.commit();
       return result;
     } finally {
-      transaction.close();
+      tx.close();
     }
   });
 }
@@ -102,15 +99,14 @@ const ENDED = 'the call was ended by a signal before its queued writes were sent
 
 async function withCall<Result>(
   what: 'fence' | 'install',
-  of: CallOf,
-  run: (call: Call, cutoff: Cutoff) => Promise<Result>,
+  { options, ...of }: CallOf,
+  run: (call: Opened) => Promise<Result>,
 ): Promise<Result> {
-  checkCall(what, of, OPTIONS);
-  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = of.options;
+  checkCall(what, { ...of, options }, OPTIONS);
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   checkMs('timeoutMs', timeoutMs);
   checkClient(of.redis);
-  const begun = async (cutoff: Cutoff): Promise<Result> => await run(new Call({ ...of, timeoutMs, cutoff }), cutoff);
-  return await withCutoff(of.holder, signal, begun, ENDED);
+  return await withCutoff(of.holder, signal, async (cutoff) => await run({ ...of, timeoutMs, cutoff }), ENDED);
 }
 
 /**

@@ -16,12 +16,16 @@ export function padded(token: number): string {
   return String(token).padStart(DIGITS, '0');
 }
 
-/** KEYS[1] where the floor is; ARGV[1] the token, ARGV[2] the floor. */
-export const CHECK = `
+/** KEYS[1] where the floor is. */
+const LOOK = `
 local stored = redis.pcall('GET', KEYS[1])
 if stored and (type(stored) ~= 'string' or #stored ~= ${DIGITS} or string.find(stored, '%D')) then
   return {'unknown'}
 end
+`;
+
+/** ARGV[1] the token, ARGV[2] the floor. */
+export const CHECK = `${LOOK}
 if stored and ARGV[1] < stored then return {'stale', stored} end
 if not stored or stored < ARGV[2] then redis.call('SET', KEYS[1], ARGV[2]) end
 `;
@@ -57,12 +61,7 @@ export const SCRIPTS: Scripts = {
   check: CHECK,
 };
 
-export const HIGHEST: Script = scriptOf(`
-local stored = redis.pcall('GET', KEYS[1])
-if not stored then return {'ok', ''} end
-if type(stored) ~= 'string' or #stored ~= ${DIGITS} or string.find(stored, '%D') then return {'unknown'} end
-return {'ok', stored}
-`);
+export const HIGHEST: Script = scriptOf(`${LOOK}\nreturn {'ok', stored or ''}`);
 
 export const INFO: Script = scriptOf(`
 return {'ok', redis.call('INFO', 'memory'), redis.call('INFO', 'persistence'), redis.call('INFO', 'replication')}

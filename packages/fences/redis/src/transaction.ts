@@ -1,8 +1,8 @@
 /** What a body is given: reads that are made at once, each behind a check, and writes that are sent together behind one. */
 
 import { invalid } from '@holdfast/fence/adapter';
+import { runIn, type Opened } from './call.ts';
 import type { Argument } from './client.ts';
-import type { Call } from './call.ts';
 import type { Doing } from './errors.ts';
 import { checkKey } from './keys.ts';
 import { behindCheck } from './scripts.ts';
@@ -12,38 +12,6 @@ export type RedisValue = string | number | Buffer;
 export interface SetOptions {
   /** The key expires after so many milliseconds. @default never */
   readonly ttlMs?: number | undefined;
-}
-
-export interface RedisTransaction {
-  /** The value of a key now, or null. */
-  get(key: string): Promise<string | null>;
-  /**
-   * Runs any command now, in one script with the check, and returns its reply. Keys come first, as in almost all commands. Texts are UTF-8.
-   *
-   * @example
-   * const job = await tx.call('HGETALL', ['{jobs}:42']); // ['state', 'ready']
-   */
-  call(command: string, keys: readonly string[], args?: readonly RedisValue[]): Promise<unknown>;
-  /**
-   * Runs a Lua script of yours now, in one script with the check, and returns its reply. Its KEYS and ARGV are those given here. Servers keep the
-   * text of every script, so pass values by `args` and not in it.
-   *
-   * @example
-   * const left = await tx.eval("return redis.call('DECRBY', KEYS[1], ARGV[1])", ['{stock}:7'], [3]);
-   */
-  eval(lua: string, keys: readonly string[], args?: readonly RedisValue[]): Promise<unknown>;
-  /** Queues a write: `SET key value`. */
-  set(key: string, value: RedisValue, options?: SetOptions): void;
-  /** Queues a write: `DEL key …`. */
-  del(...keys: readonly string[]): void;
-  /**
-   * Queues any command. When the body has returned, the queued ones are done in their order and by one script with the check: all of them, or none
-   * where the token is stale. Its reply is not given.
-   *
-   * @example
-   * tx.queue('HSET', ['{jobs}:42'], ['state', 'running']);
-   */
-  queue(command: string, keys: readonly string[], args?: readonly RedisValue[]): void;
 }
 
 /** Keys and arguments of one command: Lua has a stack for 8,000. */
@@ -57,35 +25,51 @@ interface Command {
   readonly args: readonly Argument[];
 }
 
-export class Transaction implements RedisTransaction {
-  readonly #call: Call;
+export class RedisTransaction {
+  readonly #call: Opened;
   readonly #queued: Command[] = [];
   readonly #written = new Set<string>();
   #over = false;
 
-  constructor(call: Call) {
+  /** @internal */
+  constructor(call: Opened) {
     this.#call = call;
   }
 
+  /** The value of a key now, or null. */
   async get(key: string): Promise<string | null> {
     const reply = await this.#now('read', commandOf('GET', [key], []));
     return typeof reply === 'string' || Buffer.isBuffer(reply) ? reply.toString() : null;
   }
 
+  /**
+   * Runs any command now, in one script with the check, and returns its reply. Keys come first, as in almost all commands. Texts are UTF-8.
+   *
+   * @example
+   * const job = await tx.call('HGETALL', ['{jobs}:42']); // ['state', 'ready']
+   */
   async call(command: string, keys: readonly string[], args: readonly RedisValue[] = []): Promise<unknown> {
     return await this.#now('write', commandOf(command, keys, args));
   }
 
+  /**
+   * Runs a Lua script of yours now, in one script with the check, and returns its reply. Its KEYS and ARGV are those given here. Servers keep the
+   * text of every script, so pass values by `args` and not in it.
+   *
+   * @example
+   * const left = await tx.eval("return redis.call('DECRBY', KEYS[1], ARGV[1])", ['{stock}:7'], [3]);
+   */
   async eval(lua: string, keys: readonly string[], args: readonly RedisValue[] = []): Promise<unknown> {
     if (typeof lua !== 'string')
       throw invalid('a script is a text of Lua, such as "return redis.call(\'GET\', KEYS[1])"');
     const checked = commandOf('EVAL', keys, args);
     this.#assertNow(checked);
     const script = behindCheck(this.#call.scripts.check, lua);
-    const [reply] = await this.#call.run('write', script, checked.keys, checked.args);
+    const [reply] = await runIn(this.#call, 'write', script, checked.keys, checked.args);
     return reply ?? null;
   }
 
+  /** Queues a write: `SET key value`. */
   set(key: string, value: RedisValue, { ttlMs }: SetOptions = {}): void {
     if (ttlMs === undefined) return this.queue('SET', [key], [value]);
     if (!Number.isSafeInteger(ttlMs) || ttlMs < 1)
@@ -93,10 +77,18 @@ export class Transaction implements RedisTransaction {
     return this.queue('SET', [key], [value, 'PX', ttlMs]);
   }
 
+  /** Queues a write: `DEL key …`. */
   del(...keys: readonly string[]): void {
     this.queue('DEL', keys);
   }
 
+  /**
+   * Queues any command. When the body has returned, the queued ones are done in their order and by one script with the check: all of them, or none
+   * where the token is stale. Its reply is not given.
+   *
+   * @example
+   * tx.queue('HSET', ['{jobs}:42'], ['state', 'running']);
+   */
   queue(command: string, keys: readonly string[], args: readonly RedisValue[] = []): void {
     const checked = commandOf(command, keys, args);
     this.#assertOpen(checked.name);
@@ -106,14 +98,18 @@ export class Transaction implements RedisTransaction {
     for (const key of checked.keys) this.#written.add(key);
   }
 
-  /** Nothing more is taken from now on. */
+  /**
+   * Nothing more is taken from now on.
+   *
+   * @internal
+   */
   close(): void {
     this.#over = true;
   }
 
+  /** @internal */
   async commit(): Promise<void> {
-    if (this.#queued.length === 0) return;
-    await this.#send('write', this.#queued);
+    if (this.#queued.length > 0) await this.#send('write', this.#queued);
   }
 
   async #now(doing: Doing, command: Command): Promise<unknown> {
@@ -125,7 +121,7 @@ export class Transaction implements RedisTransaction {
   async #send(doing: Doing, commands: readonly Command[]): Promise<readonly unknown[]> {
     const keys = commands.flatMap((command) => command.keys);
     const names = commands.map(({ name }) => name);
-    return await this.#call.run(doing, this.#call.scripts.commands, keys, encoded(commands), names);
+    return await runIn(this.#call, doing, this.#call.scripts.commands, keys, encoded(commands), names);
   }
 
   #assertNow({ name, keys }: Command): void {

@@ -54,7 +54,7 @@ export interface Service {
 /** What must stay consistent together, as a request says it. */
 export type ScopeOf = (request: { readonly url?: string | undefined }) => string;
 
-export interface StartOptions {
+interface StartOptions {
   readonly waitMs?: number | undefined;
   /** @default the first part of the path; node:http only */
   readonly scopeOf?: ScopeOf | undefined;

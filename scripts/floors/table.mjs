@@ -18,6 +18,7 @@ export const PACKAGES = {
   '@holdfast/fence-sql': { floor: 2, only: scope(['fence']) },
   '@holdfast/fence-postgresql': { floor: 3, only: scope(['fence', 'fence-sql']) },
   '@holdfast/fence-mysql': { floor: 3, only: scope(['fence', 'fence-sql']) },
+  '@holdfast/fence-sqlite': { floor: 3, only: scope(['fence']) },
   '@holdfast/fence-redis': { floor: 3, only: scope(['fence']) },
   '@holdfast/fence-manifest': { floor: 2, only: scope(['fence']) },
   '@holdfast/fence-s3': { floor: 3, only: scope(['fence', 'fence-manifest']) },

@@ -22,6 +22,7 @@ const PACKAGES = [
   'fences/sql',
   'fences/postgresql',
   'fences/mysql',
+  'fences/sqlite',
   'fences/redis',
   'fences/manifest',
   'fences/s3',

@@ -54,6 +54,12 @@ export const PUBLIC_PACKAGES = [
     keywords: [...KEYWORDS, 'fencing', 'mysql', 'mariadb', 'mysql2'],
   },
   {
+    folder: 'fences/sqlite',
+    name: 'fence-sqlite',
+    kind: 'library',
+    keywords: [...KEYWORDS, 'fencing', 'sqlite', 'better-sqlite3', 'libsql'],
+  },
+  {
     folder: 'fences/redis',
     name: 'fence-redis',
     kind: 'library',

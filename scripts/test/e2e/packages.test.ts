@@ -26,6 +26,7 @@ const LIBRARIES = [
   'fence-conformance',
   'fence-postgresql',
   'fence-mysql',
+  'fence-sqlite',
   'fence-redis',
   'fence-s3',
   'fence-files',

@@ -1,0 +1,26 @@
+/** The drivers that there are: node:sqlite comes with later lines of Node.js. */
+
+import Database from 'libsql';
+import type { SqliteDatabase } from '../../src/index.ts';
+
+export interface OpenDatabase extends SqliteDatabase {
+  close(): unknown;
+}
+
+export type Open = (file?: string) => OpenDatabase;
+
+interface NodeSqlite {
+  readonly DatabaseSync: new (file: string) => OpenDatabase;
+}
+
+function nodeSqlite(): NodeSqlite | undefined {
+  const { getBuiltinModule } = process as { readonly getBuiltinModule?: (name: string) => unknown };
+  return getBuiltinModule?.('node:sqlite') as NodeSqlite | undefined;
+}
+
+const builtIn = nodeSqlite();
+
+export const DRIVERS: Readonly<Record<string, Open>> = {
+  libsql: (file = ':memory:') => new Database(file),
+  ...(builtIn !== undefined && { 'node:sqlite': (file = ':memory:') => new builtIn.DatabaseSync(file) }),
+};

@@ -43,6 +43,12 @@ export function judgeClaim(lock: string, { token, floor }: Claim, { held, index 
   return floor > lowest ? { code: 'FLOOR_TOO_HIGH', lock, presented: floor, lowest } : undefined;
 }
 
+/** Looks at locks since the start. */
+export interface LookFigures {
+  readonly answered: number;
+  readonly failed: number;
+}
+
 export interface ConfirmerOptions {
   /** Where locks can be looked at; without it nothing new of a bound bucket is confirmed. */
   readonly authority?: LockAuthority | undefined;
@@ -59,6 +65,10 @@ export class Confirmer {
   constructor(options: ConfirmerOptions = {}) {
     this.#options = options;
     this.#looks = options.authority === undefined ? undefined : new SharedLooks(options.authority);
+  }
+
+  get looks(): LookFigures {
+    return this.#looks?.figures ?? { answered: 0, failed: 0 };
   }
 
   /** The lock that must be looked at before the claim may be judged; undefined where it claims nothing new. @throws RefusedError */
@@ -100,9 +110,15 @@ interface Line {
 class SharedLooks {
   readonly #authority: LockAuthority;
   readonly #lines = new Map<string, Line>();
+  #answered = 0;
+  #failed = 0;
 
   constructor(authority: LockAuthority) {
     this.#authority = authority;
+  }
+
+  get figures(): LookFigures {
+    return { answered: this.#answered, failed: this.#failed };
   }
 
   async look(lock: string): Promise<LockLook> {
@@ -127,7 +143,16 @@ class SharedLooks {
     const ended = (): void => {
       if (line.next === undefined) this.#lines.delete(lock);
     };
-    underWay.then(ended, ended);
+    underWay.then(
+      () => {
+        this.#answered += 1;
+        ended();
+      },
+      () => {
+        this.#failed += 1;
+        ended();
+      },
+    );
     return underWay;
   }
 }

@@ -16,6 +16,7 @@ import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
 import type { Claim, FenceRules } from './fence.ts';
 import {
   bucketKey,
+  bucketRange,
   CLOCK_KEY,
   damaged,
   decodeExpiryKey,
@@ -46,6 +47,7 @@ import type {
   ListOptions,
   ListPage,
   OpenedValue,
+  StoreFigures,
   StoreOptions,
   TokenOption,
 } from './store-types.ts';
@@ -53,6 +55,8 @@ import type {
 export type * from './store-types.ts';
 
 const EMPTY = new Uint8Array(0);
+/** Buckets that are counted at once. */
+const BUCKETS_AT_A_TIME = 1_024;
 
 export class FencedStore {
   readonly #engine: Engine;
@@ -61,6 +65,7 @@ export class FencedStore {
   readonly #largeValues: LargeValues;
   readonly #clock: StoreClock | undefined;
   readonly #feed = new ChangeFeed();
+  #buckets: number;
 
   private constructor(engine: Engine, options: StoreOptions) {
     this.#engine = engine;
@@ -68,6 +73,7 @@ export class FencedStore {
     this.#confirmer = new Confirmer(options);
     this.#largeValues = new LargeValues(engine);
     this.#clock = options.clock === undefined ? undefined : StoreClock.open(engine, options.clock);
+    this.#buckets = countBuckets(engine);
   }
 
   /** Checks that the engine's data is of this format, or marks an empty engine with it. Rejects with DAMAGED_DATA. */
@@ -150,7 +156,7 @@ export class FencedStore {
   async create(bucket: string, { tokens = 'required', lock }: BucketKind): Promise<{ created: boolean }> {
     assertBucketName(bucket);
     if (lock !== undefined) assertLockName(lock);
-    return await this.#engine.commit((transaction) => {
+    const outcome = await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
       if (before === undefined) {
         transaction.put(bucketKey(bucket), encodeBucketRecord({ ...NEW_BUCKET, tokens, lock }));
@@ -159,6 +165,8 @@ export class FencedStore {
       }
       return { created: before === undefined };
     });
+    if (outcome.created) this.#buckets += 1;
+    return outcome;
   }
 
   /**
@@ -312,6 +320,16 @@ export class FencedStore {
     return found.length;
   }
 
+  get figures(): StoreFigures {
+    return {
+      buckets: this.#buckets,
+      uploads: this.#largeValues.uploads,
+      historyBytes: this.#feed.bytes,
+      commits: this.#engine.figures,
+      looks: this.#confirmer.looks,
+    };
+  }
+
   /** Throws {@link EngineError} where the store cannot serve. */
   assertServing(): void {
     this.#engine.read((reader) => reader.get(FORMAT_KEY));
@@ -353,9 +371,13 @@ export class FencedStore {
         const before = loadBucket(transaction, bucket);
         const lock = claim && this.#confirmer.lockToAsk(bucket, before ?? NEW_BUCKET, claim);
         if (lock !== undefined && lock !== confirmed) return { lock };
-        return { result: body(transaction, before, changed) };
+        const result = body(transaction, before, changed);
+        return { result, created: before === undefined && transaction.get(bucketKey(bucket)) !== undefined };
       });
-      if ('result' in outcome) return outcome.result;
+      if ('result' in outcome) {
+        if (outcome.created) this.#buckets += 1;
+        return outcome.result;
+      }
       if (claim !== undefined) await this.#confirmer.confirm(bucket, outcome.lock, claim);
       confirmed = outcome.lock;
     }
@@ -379,6 +401,29 @@ type Changed = (bucket: string, revision: Revision) => void;
 function changeOf({ key, value }: KeyWrite): Change {
   if (value === undefined) return { type: 'delete', key };
   return { type: 'put', key, bytes: value instanceof Uint8Array ? value.length : value.bytes };
+}
+
+/** Once, at the start; from then on it is kept up. NaN where a record is damaged, which whoever asks for that bucket is told. */
+function countBuckets(engine: Engine): number {
+  try {
+    return countUndamaged(engine);
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'DAMAGED_DATA') return NaN;
+    throw error;
+  }
+}
+
+function countUndamaged(engine: Engine): number {
+  const range = bucketRange();
+  let { from } = range;
+  let count = 0;
+  for (;;) {
+    const found = engine.read((reader) => reader.range({ from, to: range.to, limit: BUCKETS_AT_A_TIME }));
+    count += found.length;
+    const last = found.at(-1);
+    if (last === undefined || found.length < BUCKETS_AT_A_TIME) return count;
+    from = Uint8Array.from([...last.key, 0]);
+  }
 }
 
 function wholeOf(chunks: ValueChunks): Uint8Array {

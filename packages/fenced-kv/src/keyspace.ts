@@ -34,6 +34,10 @@ export function bucketKey(bucket: string): Uint8Array {
   return join(2, encoder.encode(bucket));
 }
 
+export function bucketRange(): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  return { from: Uint8Array.of(2), to: Uint8Array.of(3) };
+}
+
 export function recordKey(bucket: string, key: Uint8Array): Uint8Array {
   return join(3, encoder.encode(bucket), Uint8Array.of(0), key);
 }

@@ -80,3 +80,5 @@ export const MAX_UNREAD_BYTES: number = 256 * 1024 * 1024;
 export const UNREAD_TIMEOUT_MS = 10_000;
 /** Bytes of the keys of one page of a list; a page ends before them, with `next`, but has one key at least. */
 export const MAX_LIST_KEY_BYTES: number = 128 * 1024;
+/** How old what `GET /metrics` answers may be: whoever asks meanwhile is given the same. */
+export const METRICS_MAX_AGE_MS = 1_000;

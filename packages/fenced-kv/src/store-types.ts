@@ -3,7 +3,8 @@
 import type { Clock } from '@holdfast/runtime';
 
 import type { Following } from './change-feed.ts';
-import type { ConfirmerOptions } from './confirmation.ts';
+import type { ConfirmerOptions, LookFigures } from './confirmation.ts';
+import type { CommitFigures } from './engines/engine.ts';
 import type { FenceRules } from './fence.ts';
 import type { ValueChunks } from './keys/large-values.ts';
 import type { TokenPolicy } from './refusal.ts';
@@ -75,6 +76,17 @@ export interface Followed {
   onNext(callback: () => void): () => void;
   /** The store follows nobody any more. */
   readonly closed: boolean;
+}
+
+/** What a store has and has done since it was opened, for those who watch it. */
+export interface StoreFigures {
+  readonly buckets: number;
+  /** Large values that are being received. */
+  readonly uploads: number;
+  /** Of changes that are remembered for those who follow buckets. */
+  readonly historyBytes: number;
+  readonly commits: CommitFigures;
+  readonly looks: LookFigures;
 }
 
 /** What is fixed for a bucket's life. */

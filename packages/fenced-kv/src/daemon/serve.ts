@@ -85,7 +85,9 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   let failed: Error | undefined;
   let notClosed: unknown;
   try {
-    const handler = createHttpHandler({ store: directory.store, hosts: hostPolicy(address.host) }, { logger });
+    const { store } = directory;
+    const hosts = hostPolicy(address.host);
+    const handler = createHttpHandler({ store, hosts, processMetrics: true }, dependencies);
     const { maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
     const refused = refusals.refused.bind(refusals);
     const server = await listen(handler, address, { maxConnections, maxConnectionsPerAddress, refused }).catch(

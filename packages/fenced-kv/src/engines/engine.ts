@@ -31,7 +31,18 @@ export interface Transaction {
   delete(key: Uint8Array): void;
 }
 
+/** What an engine has committed since it was opened. */
+export interface CommitFigures {
+  /** Commits that have resolved, those that wrote nothing and those that were refused included. */
+  readonly commits: number;
+  /** Durable writes of the disk, each of which takes what has come during the one before. */
+  readonly groups: number;
+  /** Commits that wait for the present write to end. */
+  readonly waiting: number;
+}
+
 export interface Engine {
+  readonly figures: CommitFigures;
   /**
    * Reads from one state: that of a commit that is durable, and at least as new as every commit that had resolved before
    * the call. Throws {@link EngineError} after a failure.

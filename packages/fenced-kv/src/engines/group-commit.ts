@@ -4,7 +4,7 @@
  * becomes durable to its `persist`.
  */
 
-import type { Transaction } from './engine.ts';
+import type { CommitFigures, Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { MAX_GROUP_COMMITS, MAX_WAITING_COMMITS } from '../limits.ts';
 
@@ -33,10 +33,16 @@ export class GroupCommit {
   #draining: Promise<void> | undefined;
   #failure: EngineError | undefined;
   #closed = false;
+  #commits = 0;
+  #groups = 0;
 
   constructor(persist: Persist, onFailure: (error: EngineError) => void) {
     this.#persist = persist;
     this.#onFailure = onFailure;
+  }
+
+  get figures(): CommitFigures {
+    return { commits: this.#commits, groups: this.#groups, waiting: this.#waiting.length };
   }
 
   /** Throws unless the engine is in use. */
@@ -74,6 +80,8 @@ export class GroupCommit {
         this.#fail(error, group);
         break;
       }
+      this.#groups += 1;
+      this.#commits += group.length;
       for (const job of group) job.complete();
     }
     this.#draining = undefined;

@@ -7,7 +7,7 @@
 import { DiskError } from '@holdfast/runtime';
 import type { Disk, DiskFile } from '@holdfast/runtime';
 
-import type { Engine, EngineOptions, Reader, Transaction } from './engine.ts';
+import type { CommitFigures, Engine, EngineOptions, Reader, Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Get, Write } from './group-commit.ts';
@@ -115,6 +115,10 @@ class JournalEngine implements Engine {
       async (stage) => await this.#persist(stage),
       (error) => options.onFailure?.(error),
     );
+  }
+
+  get figures(): CommitFigures {
+    return this.#commits.figures;
   }
 
   read<T>(body: (reader: Reader) => T): T {

@@ -12,7 +12,7 @@ import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
 import type { Disk } from '@holdfast/runtime';
 
-import type { Engine, EngineOptions, Entry, KeyRange, Reader, Transaction } from './engine.ts';
+import type { CommitFigures, Engine, EngineOptions, Entry, KeyRange, Reader, Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Get, Write } from './group-commit.ts';
@@ -65,6 +65,10 @@ class LmdbEngine implements Engine {
       (error) => options.onFailure?.(error),
     );
     this.#reader = { get: (key) => this.#get(key), range: (range) => this.#range(range) };
+  }
+
+  get figures(): CommitFigures {
+    return this.#commits.figures;
   }
 
   read<T>(body: (reader: Reader) => T): T {

@@ -7,7 +7,7 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { isForeignSite } from '@holdfast/runtime';
-import type { Logger } from '@holdfast/runtime';
+import type { Clock, Logger } from '@holdfast/runtime';
 
 import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
@@ -30,6 +30,7 @@ import {
   parseTtl,
 } from './request.ts';
 import { streamChanges } from './change-stream.ts';
+import { StoreMetrics } from './metrics.ts';
 import { streamValue } from './value-stream.ts';
 import { MAX_BATCH_BODY_BYTES, MAX_FOLLOWERS, MAX_JSON_BODY_BYTES } from '../limits.ts';
 import { holds } from '../keys/precondition.ts';
@@ -39,12 +40,27 @@ import type { RefusalCode } from '../refusal.ts';
 export interface HttpOptions {
   readonly store: FencedStore;
   readonly hosts: HostPolicy;
+  /** `GET /metrics` has those of the process, too. @default false */
+  readonly processMetrics?: boolean;
+}
+
+export interface HttpDependencies {
+  readonly logger: Logger;
+  /** What answers are timed by. @default the machine's */
+  readonly clock?: Pick<Clock, 'monotonicMs'> | undefined;
 }
 
 interface RouteDeps {
   readonly bodies: BodyReader;
   readonly logger: Logger;
 }
+
+/** `code`: that of an answer which is an error. */
+interface Env {
+  Variables: { code?: string };
+}
+type App = Hono<Env>;
+type RequestContext = Context<Env>;
 
 /** Answers a request; never rejects. */
 export type HttpHandler = (request: Request) => Response | Promise<Response>;
@@ -81,47 +97,69 @@ const ENGINE_STATUS = {
   CLOSED: 503,
 } as const satisfies Record<EngineErrorCode, number>;
 
-export function createHttpHandler(options: HttpOptions, { logger }: { readonly logger: Logger }): HttpHandler {
-  const app = new Hono();
-  addGuard(app, options.hosts);
+export function createHttpHandler(options: HttpOptions, dependencies: HttpDependencies): HttpHandler {
+  const { store } = options;
+  const { logger, clock = { monotonicMs: () => performance.now() } } = dependencies;
+  const app: App = new Hono<Env>();
   const bodies = new BodyReader();
-  addKeyRoutes(app, options.store, { bodies, logger });
-  addBucketRoutes(app, options.store, bodies);
-  addChangesRoute(app, options.store);
+  const followers = { count: 0 };
+  const metrics = new StoreMetrics(
+    { store: () => store.figures, heldBytes: () => bodies.heldBytes, followers: () => followers.count },
+    { ofProcess: options.processMetrics ?? false, clock },
+  );
+  app.use(async (c, next) => {
+    const begunAtMs = clock.monotonicMs();
+    await next();
+    const { method, path } = c.req;
+    const seconds = (clock.monotonicMs() - begunAtMs) / 1_000;
+    metrics.answered({ method, path, status: c.res.status, code: c.get('code'), seconds });
+  });
+  addGuard(app, options.hosts);
+  addKeyRoutes(app, store, { bodies, logger });
+  addBucketRoutes(app, store, bodies);
+  addChangesRoute(app, store, followers);
+  app.get('/metrics', async (c) => {
+    const { contentType, body } = await metrics.text();
+    return c.body(body, 200, { 'content-type': contentType });
+  });
+  app.all('/metrics', (c) => methodNotAllowed(c, 'GET'));
   app.get('/health', (c) => {
-    options.store.assertServing();
+    store.assertServing();
     return c.json({ status: 'ok' });
   });
   app.all('/health', (c) => methodNotAllowed(c, 'GET'));
-  app.notFound((c) =>
-    c.json({ code: 'NOT_FOUND', message: `there is nothing at ${new URL(c.req.url).pathname}` }, 404),
-  );
+  app.notFound((c) => {
+    c.set('code', 'NOT_FOUND');
+    return c.json({ code: 'NOT_FOUND', message: `there is nothing at ${new URL(c.req.url).pathname}` }, 404);
+  });
   app.onError((error, c) => answerError(error, c, logger));
   return (request) => app.fetch(request);
 }
 
-function addGuard(app: Hono, hosts: HostPolicy): void {
+function addGuard(app: App, hosts: HostPolicy): void {
   app.use(async (c, next) => {
     if (c.req.raw.headers.has('origin')) {
-      return c.json(
-        { code: 'ORIGIN_REFUSED', message: 'requests from web pages (with a header Origin) are refused' },
-        403,
-      );
+      return forbidden(c, 'ORIGIN_REFUSED', 'requests from web pages (with a header Origin) are refused');
     }
     if (isForeignSite(c.req.header('sec-fetch-site'))) {
-      return c.json({ code: 'ORIGIN_REFUSED', message: 'requests from pages of other sites are refused' }, 403);
+      return forbidden(c, 'ORIGIN_REFUSED', 'requests from pages of other sites are refused');
     }
     const host = c.req.header('host') ?? new URL(c.req.url).host;
     if (!hostAllowed(hosts, host)) {
       const message = `this server does not answer to the name ${JSON.stringify(host)} in the header Host; use its address`;
-      return c.json({ code: 'HOST_REFUSED', message }, 403);
+      return forbidden(c, 'HOST_REFUSED', message);
     }
     await next();
     return undefined;
   });
 }
 
-function addKeyRoutes(app: Hono, store: FencedStore, { bodies, logger }: RouteDeps): void {
+function forbidden(c: RequestContext, code: string, message: string): Response {
+  c.set('code', code);
+  return c.json({ code, message }, 403);
+}
+
+function addKeyRoutes(app: App, store: FencedStore, { bodies, logger }: RouteDeps): void {
   const path = `${BUCKET}/keys/*`;
   app.get(`${BUCKET}/keys`, (c) => {
     const { bucket } = parsePath(c.req.url);
@@ -186,7 +224,7 @@ function addKeyRoutes(app: Hono, store: FencedStore, { bodies, logger }: RouteDe
   app.all(`${BUCKET}/batch`, (c) => methodNotAllowed(c, 'POST'));
 }
 
-function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): void {
+function addBucketRoutes(app: App, store: FencedStore, bodies: BodyReader): void {
   app.post(`${BUCKET}/fence`, async (c) => {
     const { bucket } = parsePath(c.req.url);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
@@ -212,19 +250,18 @@ function addBucketRoutes(app: Hono, store: FencedStore, bodies: BodyReader): voi
   app.all(BUCKET, (c) => methodNotAllowed(c, 'GET, PUT'));
 }
 
-function addChangesRoute(app: Hono, store: FencedStore): void {
-  let followers = 0;
+function addChangesRoute(app: App, store: FencedStore, followers: { count: number }): void {
   app.get(`${BUCKET}/changes`, (c) => {
     const { bucket } = parsePath(c.req.url);
     const { headers } = c.req.raw;
     const from = parseFrom(c.req.query('from'), headers.get('last-event-id'));
-    if (followers >= MAX_FOLLOWERS) {
+    if (followers.count >= MAX_FOLLOWERS) {
       throw new EngineError('OVERLOADED', `${MAX_FOLLOWERS} connections follow buckets already; try again later`);
     }
     const followed = store.follow(bucket, from, parseHolder(headers));
-    followers += 1;
+    followers.count += 1;
     const ended = (): void => {
-      followers -= 1;
+      followers.count -= 1;
     };
     const stream = streamChanges(followed, { from: followed.from, ended });
     return c.body(stream, 200, { 'content-type': 'text/event-stream' });
@@ -236,34 +273,41 @@ function formatTag(revision: number): string {
   return `"${revision}"`;
 }
 
-function methodNotAllowed(c: Context, allow: string): Response {
+function methodNotAllowed(c: RequestContext, allow: string): Response {
+  c.set('code', 'METHOD_NOT_ALLOWED');
   return c.json({ code: 'METHOD_NOT_ALLOWED', message: `this path takes ${allow}, not ${c.req.method}` }, 405, {
     allow,
   });
 }
 
-function answerError(error: Error, c: Context, logger: Logger): Response {
+function answerError(error: Error, c: RequestContext, logger: Logger): Response {
   if (error instanceof RefusedError) {
     const { code, ...details } = error.refusal;
+    c.set('code', code);
     return c.json({ code, message: error.message, ...details }, REFUSAL_STATUS[code]);
   }
   if (error instanceof MediaTypeError) {
+    c.set('code', 'UNSUPPORTED_MEDIA_TYPE');
     return c.json({ code: 'UNSUPPORTED_MEDIA_TYPE', message: error.message }, 415);
   }
   if (error instanceof AuthorityError) {
     const { code, message } = error;
+    c.set('code', code);
     return c.json({ code, message, indeterminate: false }, 503, { 'retry-after': RETRY_AFTER_SECONDS });
   }
   if (error instanceof EngineError) {
     if (error.code === 'DAMAGED_DATA') logger.error({ err: error }, 'damaged data');
     const { code, message, indeterminate } = error;
     const again: Record<string, string> = code === 'OVERLOADED' ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+    c.set('code', code);
     return c.json({ code, message, indeterminate }, ENGINE_STATUS[code], again);
   }
   if (c.req.raw.signal.aborted) {
     // The client went away in the middle of its body: nothing was written, and nobody reads this.
+    c.set('code', 'INVALID_ARGUMENT');
     return c.json({ code: 'INVALID_ARGUMENT', message: 'the request ended before its body did' }, 400);
   }
   logger.error({ err: error, method: c.req.method, path: c.req.path }, 'request failed');
+  c.set('code', 'INTERNAL');
   return c.json({ code: 'INTERNAL', message: `internal error: ${describeError(error)}`, indeterminate: true }, 500);
 }

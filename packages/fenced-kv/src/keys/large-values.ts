@@ -35,6 +35,11 @@ export class LargeValues {
     this.#engine = engine;
   }
 
+  /** Values that are being received. */
+  get uploads(): number {
+    return this.#uploads;
+  }
+
   /** Removes what a process before has left loose. */
   async sweep(): Promise<void> {
     for (;;) {

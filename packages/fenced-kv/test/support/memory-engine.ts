@@ -34,6 +34,9 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
     failNext() {
       failing = true;
     },
+    get figures() {
+      return commits.figures;
+    },
     get groups() {
       return groups;
     },

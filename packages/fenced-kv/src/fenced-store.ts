@@ -15,6 +15,7 @@ import { EngineError } from './engines/engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
 import type { Claim, FenceRules } from './fence.ts';
 import {
+  assertFormat,
   bucketKey,
   bucketRange,
   CLOCK_KEY,
@@ -27,7 +28,6 @@ import {
   liveKey,
   loadBucket,
   loadKey,
-  OLDEST_FORMAT_VERSION,
   valueKey,
 } from './keyspace.ts';
 import { applyWrite, checkWrites, failedCondition } from './keys/key-write.ts';
@@ -80,15 +80,8 @@ export class FencedStore {
   static async open(engine: Engine, options: StoreOptions = {}): Promise<FencedStore> {
     await engine.commit((transaction) => {
       const format = transaction.get(FORMAT_KEY);
-      const version = format?.length === 1 ? (format[0] ?? 0) : 0;
-      if (version === FORMAT_VERSION) return;
-      if (format !== undefined && (version < OLDEST_FORMAT_VERSION || version > FORMAT_VERSION)) {
-        const known = `this version reads ${OLDEST_FORMAT_VERSION} to ${FORMAT_VERSION}`;
-        throw new EngineError(
-          'DAMAGED_DATA',
-          `the data has format ${format.join('.')}, ${known}; start the version that wrote it`,
-        );
-      }
+      assertFormat(format);
+      if (format?.[0] === FORMAT_VERSION) return;
       transaction.put(FORMAT_KEY, Uint8Array.of(FORMAT_VERSION));
     });
     const store = new FencedStore(engine, options);

@@ -13,7 +13,10 @@ export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);
 /** 2: records of buckets may have fields, and values lie in chunks. A program of the first version refuses it, as it must. */
 export const FORMAT_VERSION = 2;
 /** What this version reads as it is, and marks with its own version when it opens it. */
-export const OLDEST_FORMAT_VERSION = 1;
+const OLDEST_FORMAT_VERSION = 1;
+
+/** In the format's place while a restore is under way: what is there is neither the old data nor the new. No version reads it. */
+export const RESTORING = 0xff;
 
 /** Revision and length. A byte that says what follows comes behind them, where something does. */
 const PLAIN_KEY_RECORD_BYTES = 12;
@@ -34,6 +37,11 @@ export function bucketKey(bucket: string): Uint8Array {
   return join(2, encoder.encode(bucket));
 }
 
+/** What {@link bucketKey} was made of. */
+export function bucketOfKey(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(1)).toString('latin1');
+}
+
 export function bucketRange(): { readonly from: Uint8Array; readonly to: Uint8Array } {
   return { from: Uint8Array.of(2), to: Uint8Array.of(3) };
 }
@@ -49,6 +57,11 @@ export function valueKey(bucket: string, key: Uint8Array): Uint8Array {
 /** The key's text out of what {@link recordKey} made. */
 export function keyOfRecord(bucket: string, recordKeyBytes: Uint8Array): string {
   return Buffer.from(recordKeyBytes).toString('utf8', encoder.encode(bucket).length + 2);
+}
+
+/** The same, as bytes. */
+export function keyBytesOfRecord(bucket: string, recordKeyBytes: Uint8Array): Uint8Array {
+  return new Uint8Array(recordKeyBytes.subarray(encoder.encode(bucket).length + 2));
 }
 
 /** The records of the keys that begin with `prefix` and, where `after` is given, come after it. */
@@ -194,6 +207,24 @@ export function liveKey(
 
 export function isExpired({ expiresAtMs }: KeyRecord, nowMs: number): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= nowMs;
+}
+
+/** Undefined is the format of an empty engine. @throws EngineError where this version does not read it */
+export function assertFormat(format: Uint8Array | undefined): void {
+  if (format === undefined) return;
+  const version = format.length === 1 ? (format[0] ?? 0) : 0;
+  if (version >= OLDEST_FORMAT_VERSION && version <= FORMAT_VERSION) return;
+  if (version === RESTORING) {
+    throw new EngineError(
+      'DAMAGED_DATA',
+      'a restore into this data was not finished; run fenced-kvd restore again, with the same backup',
+    );
+  }
+  const known = `this version reads ${OLDEST_FORMAT_VERSION} to ${FORMAT_VERSION}`;
+  throw new EngineError(
+    'DAMAGED_DATA',
+    `the data has format ${format.join('.')}, ${known}; start the version that wrote it`,
+  );
 }
 
 export function damaged(what: string): EngineError {

@@ -4,6 +4,7 @@
 import { pino } from 'pino';
 import { descriptorLimit, nodeRuntime } from '@holdfast/runtime/node';
 
+import { backup, restore } from './daemon/backup.ts';
 import { bind } from './daemon/bind.ts';
 import { linkToEnsemble } from './daemon/ensemble-authority.ts';
 import { resetFence } from './daemon/reset-fence.ts';
@@ -48,6 +49,18 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     const { disk } = nodeRuntime({ logger });
     const { previous } = await bind(bucket, options, { disk, logger });
     process.stdout.write(`bucket ${bucket}: lock ${previous ?? 'none'} -> ${options.lock}\n`);
+  },
+  async backup(options) {
+    const logger = pino({ name: 'fenced-kvd' }, pino.destination(2));
+    const { disk } = nodeRuntime({ logger });
+    const { buckets, keys } = await backup(options, { disk, logger });
+    process.stdout.write(`backup ${options.to}: ${buckets} buckets, ${keys} keys\n`);
+  },
+  async restore(options) {
+    const logger = pino({ name: 'fenced-kvd' }, pino.destination(2));
+    const { disk } = nodeRuntime({ logger });
+    const { buckets, keys, keptFences } = await restore(options, { disk, logger });
+    process.stdout.write(`restored ${buckets} buckets, ${keys} keys; ${keptFences} buckets keep a higher fence\n`);
   },
   printError: (line) => process.stderr.write(`${line}\n`),
 });

@@ -19,11 +19,32 @@ export interface DataDirectory {
   close(): Promise<void>;
 }
 
+/** What commands that go below the store work on. */
+export interface OpenedEngine<T> {
+  readonly engine: Engine;
+  /** What `prepare` resolved with. */
+  readonly prepared: T;
+  /** Rejects with {@link ExitError}. */
+  close(): Promise<void>;
+}
+
+type DirectoryOptions = EngineOptions & { readonly disk: Disk; readonly logger: Logger };
+
 /** Rejects with {@link ExitError}. */
 export async function openDataDirectory(
   path: string,
-  options: EngineOptions & StoreOptions & { readonly disk: Disk; readonly logger: Logger },
+  options: DirectoryOptions & StoreOptions,
 ): Promise<DataDirectory> {
+  const opened = await openEngine(path, options, async (engine) => await FencedStore.open(engine, options));
+  return { store: opened.prepared, close: async () => await opened.close() };
+}
+
+/** The same, of which `prepare` makes something, or finds that it cannot. Rejects with {@link ExitError}, or what `prepare` rejects with. */
+export async function openEngine<T>(
+  path: string,
+  options: DirectoryOptions,
+  prepare: (engine: Engine) => Promise<T>,
+): Promise<OpenedEngine<T>> {
   const { disk } = options;
   let lock: DirectoryLock | undefined;
   let engine: Engine | undefined;
@@ -32,11 +53,13 @@ export async function openDataDirectory(
     lock = await disk.lockDirectory(path);
     await restrictAccess(path, options);
     engine = await openLmdbEngine(path, options);
-    const store = await FencedStore.open(engine, options);
+    const prepared = await prepare(engine);
+    const opened = engine;
     const held = lock;
     return {
-      store,
-      close: () => closeAll(path, [() => store.close(), () => held.release()]),
+      engine,
+      prepared,
+      close: () => closeAll(path, [() => opened.close(), () => held.release()]),
     };
   } catch (error) {
     // What fails now, fails for the same reason.
@@ -70,7 +93,7 @@ async function restrictAccess(
   }
 }
 
-function toExitError(path: string, error: unknown): unknown {
+export function toExitError(path: string, error: unknown): unknown {
   if (error instanceof DiskError) {
     return error.code === 'LOCKED'
       ? new ExitError(

@@ -34,7 +34,8 @@ export function exitErrorOf(error: unknown): unknown {
   return new ExitError(code, error.message, { cause: error });
 }
 
-async function assertHasData(path: string, disk: Disk): Promise<void> {
+/** Rejects with {@link ExitError}: what is missing must not be made. */
+export async function assertHasData(path: string, disk: Disk): Promise<void> {
   try {
     await disk.list(path);
   } catch (error) {

@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS } from '../limits.ts';
+import type { BackupOptions, RestoreOptions } from './backup.ts';
 import type { BindOptions } from './bind.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -16,6 +17,8 @@ export interface Actions {
   serve(options: ServeOptions & { readonly logLevel: LogLevel }): Promise<void>;
   resetFence(bucket: string, options: ResetFenceOptions): Promise<void>;
   bind(bucket: string, options: BindOptions): Promise<void>;
+  backup(options: BackupOptions): Promise<void>;
+  restore(options: RestoreOptions): Promise<void>;
   printError(line: string): void;
 }
 
@@ -89,6 +92,22 @@ export function buildProgram(actions: Actions): Command {
     .requiredOption('--lock <name>', 'name of the lock at the ensemble')
     .action(async (bucket: string, options: BindOptions) => {
       await actions.bind(bucket, options);
+    });
+  program
+    .command('backup')
+    .description('Write all data to one file, while no server runs on it.')
+    .requiredOption('--data <directory>', 'directory of the data')
+    .requiredOption('--to <file>', 'file of the backup, which must not be there yet')
+    .action(async (options: BackupOptions) => {
+      await actions.backup(options);
+    });
+  program
+    .command('restore')
+    .description('Write a backup into a directory, while no server runs on it; no fence is lowered.')
+    .requiredOption('--data <directory>', DATA_HELP)
+    .requiredOption('--from <file>', 'file that fenced-kvd backup has written')
+    .action(async (options: RestoreOptions) => {
+      await actions.restore(options);
     });
   return program;
 }

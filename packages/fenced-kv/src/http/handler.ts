@@ -11,7 +11,6 @@ import type { Clock, Logger } from '@holdfast/runtime';
 
 import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
-import type { EngineErrorCode } from '../engines/engine-error.ts';
 import type { FencedStore } from '../fenced-store.ts';
 import type { ValueUpload } from '../keys/large-values.ts';
 import { BodyReader } from './body-reader.ts';
@@ -31,11 +30,12 @@ import {
 } from './request.ts';
 import { streamChanges } from './change-stream.ts';
 import { StoreMetrics } from './metrics.ts';
+import { OPENAPI_DOCUMENT } from './openapi/document.ts';
+import { ENGINE_STATUS, REFUSAL_STATUS } from './status.ts';
 import { streamValue } from './value-stream.ts';
 import { MAX_BATCH_BODY_BYTES, MAX_FOLLOWERS, MAX_JSON_BODY_BYTES } from '../limits.ts';
 import { holds } from '../keys/precondition.ts';
 import { RefusedError } from '../refusal.ts';
-import type { RefusalCode } from '../refusal.ts';
 
 export interface HttpOptions {
   readonly store: FencedStore;
@@ -72,31 +72,6 @@ const JSON_TYPE = 'application/json';
 /** What is overloaded or cut off now may not be in a moment. */
 const RETRY_AFTER_SECONDS = '1';
 
-/** @internal None is one that generic clients repeat (decision 33). */
-export const REFUSAL_STATUS = {
-  STALE_TOKEN: 412,
-  TOKEN_JUMP_REFUSED: 409,
-  TOKEN_NOT_GRANTED: 409,
-  FLOOR_TOO_HIGH: 409,
-  BUCKET_NOT_BOUND: 409,
-  TOKEN_REQUIRED: 428,
-  TOKEN_NOT_INSTALLED: 428,
-  PRECONDITION_FAILED: 412,
-  MISSED: 410,
-  BUCKET_NOT_FOUND: 404,
-  KEY_NOT_FOUND: 404,
-  BUCKET_EXISTS: 409,
-  INVALID_ARGUMENT: 400,
-  LIMIT_EXCEEDED: 413,
-} as const satisfies Record<RefusalCode, number>;
-
-const ENGINE_STATUS = {
-  DISK_ERROR: 503,
-  DAMAGED_DATA: 500,
-  OVERLOADED: 503,
-  CLOSED: 503,
-} as const satisfies Record<EngineErrorCode, number>;
-
 export function createHttpHandler(options: HttpOptions, dependencies: HttpDependencies): HttpHandler {
   const { store } = options;
   const { logger, clock = { monotonicMs: () => performance.now() } } = dependencies;
@@ -123,6 +98,8 @@ export function createHttpHandler(options: HttpOptions, dependencies: HttpDepend
     return c.body(body, 200, { 'content-type': contentType });
   });
   app.all('/metrics', (c) => methodNotAllowed(c, 'GET'));
+  app.get('/openapi.json', (c) => c.json(OPENAPI_DOCUMENT));
+  app.all('/openapi.json', (c) => methodNotAllowed(c, 'GET'));
   app.get('/health', (c) => {
     store.assertServing();
     return c.json({ status: 'ok' });

@@ -40,7 +40,7 @@ export interface MetricsText {
 }
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'];
-const WHOLE_PATHS: readonly string[] = ['/health', '/metrics'];
+const WHOLE_PATHS: readonly string[] = ['/health', '/metrics', '/openapi.json'];
 const PLACES: readonly string[] = ['batch', 'changes', 'fence', 'keys'];
 /** Of time to the head of an answer: a commit of a disk is in the middle of them, a look at the ensemble at the end. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

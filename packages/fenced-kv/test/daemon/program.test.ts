@@ -2,6 +2,7 @@ import { silentLogger } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
+import { backup, restore } from '../../src/daemon/backup.ts';
 import { bind } from '../../src/daemon/bind.ts';
 import { runProgram } from '../../src/daemon/program.ts';
 import { resetFence } from '../../src/daemon/reset-fence.ts';
@@ -31,6 +32,12 @@ async function run(...args: readonly string[]): Promise<{ readonly exitCode: num
       },
       bind: async (bucket, options) => {
         await bind(bucket, options, { disk, logger: silentLogger });
+      },
+      backup: async (options) => {
+        await backup(options, { disk, logger: silentLogger });
+      },
+      restore: async (options) => {
+        await restore(options, { disk, logger: silentLogger });
       },
       printError: (line) => errors.push(line),
     }),
@@ -65,6 +72,12 @@ describe('a wrong command line', () => {
     ['--ensemble', '--data', '/data', '--ensemble'],
     ['--lock', 'bind', 'b', '--data', '/data'],
     ['no data directory', 'bind', 'b', '--lock', 'jobs', '--data', '/nowhere'],
+    ['--to', 'backup', '--data', '/'],
+    ['--data', 'backup', '--to', '/file'],
+    ['no data directory', 'backup', '--data', '/nowhere', '--to', '/file'],
+    ['--from', 'restore', '--data', '/data'],
+    ['--data', 'restore', '--from', '/file'],
+    ['no file', 'restore', '--data', '/data', '--from', '/file'],
     ['--data', 'reset-fence', 'b'],
     ['bucket', 'reset-fence', '--data', '/data'],
     ['no data directory', 'reset-fence', 'b', '--data', '/nowhere'],

@@ -1,0 +1,131 @@
+/**
+ * An operator's commands on the data directory of a stopped server: writes all of it to one file, and writes such a file into a
+ * directory. Not on HTTP: whoever reaches the port could read every bucket, or put everybody back in time.
+ */
+
+import { basename, dirname } from 'node:path';
+
+import { DiskError } from '@holdfast/runtime';
+import type { Disk, DiskFile, Logger } from '@holdfast/runtime';
+
+import { BackupError, BackupWriter, readBackup } from '../backup/backup-file.ts';
+import type { BackupRecord } from '../backup/backup-file.ts';
+import { restoreBackup } from '../backup/restore.ts';
+import type { RestoreCounts } from '../backup/restore.ts';
+import { takeBackup } from '../backup/take-backup.ts';
+import type { BackupCounts } from '../backup/take-backup.ts';
+import { EngineError } from '../engines/engine-error.ts';
+import { LMDB_FILE_NAME } from '../engines/lmdb-engine.ts';
+import { FencedStore } from '../fenced-store.ts';
+import { openEngine, toExitError } from './data-directory.ts';
+import { EXIT_CODE, ExitError } from './exit-code.ts';
+import { assertHasData, exitErrorOf } from './on-bucket.ts';
+
+export interface BackupOptions {
+  readonly data: string;
+  /** The file, which must not be there yet. */
+  readonly to: string;
+}
+
+export interface RestoreOptions {
+  readonly data: string;
+  /** A file that {@link backup} has written. */
+  readonly from: string;
+}
+
+export interface BackupDependencies {
+  readonly disk: Disk;
+  readonly logger: Logger;
+}
+
+/** What it has while it is not whole. */
+const PARTIAL = '.partial';
+
+/** Rejects with {@link ExitError}; the file is there when it is whole and durable. */
+export async function backup(options: BackupOptions, dependencies: BackupDependencies): Promise<BackupCounts> {
+  const { data, to } = options;
+  const { disk } = dependencies;
+  await assertHasData(data, disk);
+  if (!(await disk.list(data)).includes(LMDB_FILE_NAME)) {
+    throw new ExitError(EXIT_CODE.usage, `there is no data of fenced-kvd in ${data}; correct --data`);
+  }
+  await assertAbsent(to, disk);
+  const opened = await openEngine(data, dependencies, async (engine) => await FencedStore.open(engine));
+  try {
+    return await ofFile(to, async () => await writeFile(to, disk, async (add) => await takeBackup(opened.engine, add)));
+  } catch (error) {
+    throw error instanceof EngineError ? toExitError(data, error) : error;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Rejects with {@link ExitError}. A file that is not whole is found before anything is changed. */
+export async function restore(options: RestoreOptions, dependencies: BackupDependencies): Promise<RestoreCounts> {
+  const { data, from } = options;
+  const { disk } = dependencies;
+  const file = await ofFile(from, async () => await openExisting(from, disk));
+  try {
+    await ofFile(from, async () => {
+      for await (const record of readBackup(file)) void record;
+    });
+    const opened = await openEngine(data, dependencies, async () => undefined);
+    try {
+      return await ofFile(from, async () => await restoreBackup(opened.engine, readBackup(file)));
+    } catch (error) {
+      throw error instanceof EngineError ? toExitError(data, error) : exitErrorOf(error);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function assertAbsent(path: string, disk: Disk): Promise<void> {
+  const names = await ofFile(path, async () => await disk.list(dirname(path)));
+  if (!names.includes(basename(path))) return;
+  throw new ExitError(EXIT_CODE.usage, `${path} is there already, and stays as it is; choose another file with --to`);
+}
+
+async function openExisting(path: string, disk: Disk): Promise<DiskFile> {
+  try {
+    return await disk.open(path, 'existing');
+  } catch (error) {
+    if (!(error instanceof DiskError) || error.code !== 'NOT_FOUND') throw error;
+    throw new ExitError(EXIT_CODE.usage, `there is no file ${path}; correct --from`, { cause: error });
+  }
+}
+
+async function writeFile(
+  path: string,
+  disk: Disk,
+  work: (add: (record: BackupRecord) => Promise<void>) => Promise<BackupCounts>,
+): Promise<BackupCounts> {
+  const folder = dirname(path);
+  const partial = `${path}${PARTIAL}`;
+  if ((await disk.list(folder)).includes(basename(partial))) await disk.remove(partial);
+  const file = await disk.open(partial, 'create');
+  let counts: BackupCounts;
+  try {
+    const writer = new BackupWriter(file);
+    counts = await work(async (record) => await writer.add(record));
+    await writer.end();
+  } finally {
+    await file.close();
+  }
+  await disk.rename(partial, path);
+  await disk.syncDirectory(folder);
+  return counts;
+}
+
+/** Errors of the file of the backup, as a command line says them. */
+async function ofFile<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof BackupError) throw new ExitError(EXIT_CODE.damagedData, error.message, { cause: error });
+    if (!(error instanceof DiskError)) throw error;
+    throw new ExitError(EXIT_CODE.diskError, `backup ${path}: ${error.message}`, { cause: error });
+  }
+}

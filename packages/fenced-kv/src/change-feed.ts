@@ -33,6 +33,8 @@ interface History {
   /** Everything after this revision is known. */
   since: number;
   readonly revisions: Revision[];
+  /** The newest that is published, or on its way to the disk. */
+  newest: number;
 }
 
 /** A change is counted as its key's characters, twice, and so many bytes more. */
@@ -62,11 +64,19 @@ export class ChangeFeed {
     return this.#closed;
   }
 
-  /** In the order of the bucket's revisions. */
+  /**
+   * A revision that is about to be durable, in the order of the bucket's: the engine may show it before it is published, and who waits for
+   * it must not be told then that it was missed.
+   */
+  announce({ bucket, revision }: Pick<BucketRevision, 'bucket' | 'revision'>): void {
+    this.#historyOf(bucket, revision).newest = revision;
+  }
+
+  /** It is durable. In the same order. */
   publish(changed: BucketRevision): void {
     const { bucket, revision, changes } = changed;
-    const history = this.#histories.get(bucket) ?? { since: revision - 1, revisions: [] };
-    this.#histories.set(bucket, history);
+    const history = this.#historyOf(bucket, revision);
+    history.newest = Math.max(history.newest, revision);
     history.revisions.push({ revision, changes });
     this.#order.push(changed);
     this.#bytes += sizeOf(changed);
@@ -102,6 +112,14 @@ export class ChangeFeed {
     for (const bucket of this.#waiters.keys()) this.#wake(bucket);
   }
 
+  #historyOf(bucket: string, revision: number): History {
+    const known = this.#histories.get(bucket);
+    if (known !== undefined) return known;
+    const history: History = { since: revision - 1, revisions: [], newest: revision };
+    this.#histories.set(bucket, history);
+    return history;
+  }
+
   #wake(bucket: string): void {
     const waiters = this.#waiters.get(bucket);
     this.#waiters.delete(bucket);
@@ -116,7 +134,7 @@ export class ChangeFeed {
     const history = this.#histories.get(oldest.bucket);
     history?.revisions.shift();
     if (history !== undefined) history.since = oldest.revision;
-    if (history?.revisions.length === 0) this.#histories.delete(oldest.bucket);
+    if (history?.newest === oldest.revision) this.#histories.delete(oldest.bucket);
     // Now and then, so that it costs nothing for each.
     if (this.#forgotten > this.#order.length / 2) {
       this.#order = this.#order.slice(this.#forgotten);

@@ -336,7 +336,11 @@ export class FencedStore {
   async #commit<T>(body: (transaction: Transaction, changed: Changed) => T): Promise<T> {
     const changes: (Revision & { readonly bucket: string })[] = [];
     const result = await this.#engine.commit((transaction) =>
-      body(transaction, (bucket, revision) => changes.push({ bucket, ...revision })),
+      body(transaction, (bucket, revision) => {
+        const change = { bucket, ...revision };
+        this.#feed.announce(change);
+        changes.push(change);
+      }),
     );
     for (const change of changes) this.#feed.publish(change);
     return result;

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ChangeFeed } from '../../src/change-feed.ts';
 import type { BucketRevision } from '../../src/change-feed.ts';
+import { SortedMap } from '../../src/engines/sorted-map.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
 import { streamChanges } from '../../src/http/change-stream.ts';
 import { createHttpHandler } from '../../src/http/handler.ts';
@@ -154,6 +155,27 @@ describe('the changes of a bucket', () => {
     expect((await follow('?from=1')).status).toBe(200);
   });
 
+  it('are not missed while the first write since the start can be read and is not yet answered', async () => {
+    const map = new SortedMap();
+    await (
+      await FencedStore.open(memoryEngine(map))
+    ).write('b', [{ key: 'a', value: new Uint8Array(1) }], { token: 1 });
+    const engine = memoryEngine(map);
+    store = await FencedStore.open(engine);
+    handler = createHttpHandler({ store, hosts: hostPolicy('127.0.0.1') }, { logger: silentLogger });
+    const release = engine.holdAnswers();
+    const written = put('b');
+    await expect.poll(() => store.info('b').revision).toBe(2);
+    const following = await follow('?from=1');
+    const present = await follow();
+    release();
+    await written;
+    await put('c');
+    expect(await events(following, 2)).toMatchObject([{ revision: 2 }, { revision: 3 }]);
+    // What could be read when it began is not told as news.
+    expect(await events(present, 1)).toMatchObject([{ revision: 3 }]);
+  });
+
   it('end when the store follows nobody any more', async () => {
     await put('a');
     const response = await follow();
@@ -192,6 +214,19 @@ describe('what is remembered of changes', () => {
     expect(feed.after('busy', 0, 1_000)).toMatchObject({ type: 'missed' });
     expect(feed.after('busy', 990, 1_000)).toMatchObject({ revisions: [{ revision: 991 }, ...Array(9).fill({})] });
     expect(feed.after('busy', 1_000, 1_000)).toEqual({ type: 'revisions', revisions: [] });
+  });
+
+  it('has a place for what is on its way to the disk, whatever is forgotten before that', () => {
+    const feed = new ChangeFeed(1_000);
+    feed.announce({ bucket: 'b', revision: 5 });
+    expect(feed.after('b', 4, 5)).toEqual({ type: 'revisions', revisions: [] });
+    feed.publish(revision('b', 5));
+    feed.announce({ bucket: 'b', revision: 6 });
+    for (let n = 1; n <= 100; n += 1) feed.publish(revision('busy', n));
+    expect(feed.after('b', 5, 6)).toEqual({ type: 'revisions', revisions: [] });
+    expect(feed.after('b', 4, 6)).toEqual({ type: 'missed', oldest: 5 });
+    feed.publish(revision('b', 6));
+    expect(feed.after('b', 5, 6)).toMatchObject({ revisions: [{ revision: 6 }] });
   });
 
   it('is nothing where one revision is larger than all that may be', () => {

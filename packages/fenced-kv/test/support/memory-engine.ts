@@ -7,6 +7,8 @@ import { SortedMap } from '../../src/engines/sorted-map.ts';
 export interface MemoryEngine extends Engine {
   /** Makes the next commit fail as a disk does. */
   failNext(): void;
+  /** From now on what is written can be read, and is answered only after the release that this returns: as with LMDB, for a moment. */
+  holdAnswers(): () => void;
   /** How many groups were persisted. */
   readonly groups: number;
 }
@@ -14,6 +16,7 @@ export interface MemoryEngine extends Engine {
 export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
   let failing = false;
   let groups = 0;
+  let released: Promise<void> = Promise.resolve();
   const commits = new GroupCommit(
     async (stage) => {
       const writes = stage((key) => map.get(key));
@@ -21,6 +24,7 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
       if (failing) throw new Error('EIO: the disk is gone');
       for (const write of writes) map.apply(write);
       groups += 1;
+      await released;
     },
     () => {},
   );
@@ -33,6 +37,13 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
     close: async () => await commits.close(),
     failNext() {
       failing = true;
+    },
+    holdAnswers() {
+      let release = (): void => {};
+      released = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
     },
     get figures() {
       return commits.figures;

@@ -1,49 +1,11 @@
-/**
- * Options that are misspelt would otherwise be options that are not there: `sessionTimeout: 5000` took the default without a word. The
- * names are checked where TypeScript does not see them.
- */
+/** The names of options, where TypeScript does not see them. */
+
+import { optionNamesProblem } from '@holdfast/runtime';
 
 import { InvalidArgumentError } from './errors.ts';
 
 /** @throws InvalidArgumentError that names the unknown option and the one that was probably meant */
 export function checkOptionNames(what: string, options: unknown, known: Readonly<Record<string, true>>): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError(
-      `${what} takes an object with options, ${Object.keys(known).join(', ')}; it was given ${describe(options)}`,
-    );
-  }
-  for (const name in options) {
-    if (Object.hasOwn(known, name)) continue;
-    const nearest = nearestOf(name, Object.keys(known));
-    const hint = nearest === undefined ? `known are ${Object.keys(known).join(', ')}` : `did you mean ${nearest}?`;
-    throw new InvalidArgumentError(`${what} has no option ${JSON.stringify(name)}; ${hint}`);
-  }
-}
-
-function describe(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
-}
-
-/** The name that `text` is an abbreviation of, or the one with the fewest changes of single characters, where that is at most a third. */
-function nearestOf(text: string, names: readonly string[]): string | undefined {
-  const asked = text.toLowerCase();
-  const abbreviated = names.find((name) => asked.length > 2 && name.toLowerCase().startsWith(asked));
-  if (abbreviated !== undefined) return abbreviated;
-  const changes = names.map((name) => distance(asked, name.toLowerCase()));
-  const least = Math.min(...changes);
-  return least <= Math.max(2, asked.length / 3) ? names[changes.indexOf(least)] : undefined;
-}
-
-/** Levenshtein's. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let index = 0; index < from.length; index += 1) {
-    const next = [index + 1];
-    for (let column = 1; column <= to.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (from[index] === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+  const problem = optionNamesProblem(what, options, known);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
 }

@@ -5,115 +5,35 @@
 
 import { followChanges } from './changes.ts';
 import type { RevisionChanges } from './changes.ts';
+import type {
+  BatchWrite,
+  BucketInfo,
+  CallOptions,
+  ChangesOptions,
+  CreateOptions,
+  Held,
+  KeyValue,
+  ListOptions,
+  ListPage,
+  PutOptions,
+  StreamedValue,
+  WriteOptions,
+} from './bucket-types.ts';
 import { FencedKvError } from './errors.ts';
+import {
+  CALL_OPTIONS,
+  CHANGES_OPTIONS,
+  checkHeld,
+  checkOptions,
+  checkValue,
+  checkWrites,
+  CREATE_OPTIONS,
+  LIST_OPTIONS,
+  PUT_OPTIONS,
+  WRITE_OPTIONS,
+} from './options.ts';
 import { parseJson, send, sendForStream } from './transport.ts';
 import type { Answer, Call, TransportOptions } from './transport.ts';
-
-/** What a bucket needs of a held lock; the lock client's handles are such. */
-export interface Held {
-  readonly token: number;
-  /**
-   * The lowest token under which the lock is held, for one that several hold, from 0 to `token`. Asked for with each call, since it
-   * rises. @default the token
-   */
-  readonly floor?: number | undefined;
-  /** Aborts when the lock is lost; calls under way end with it. */
-  readonly signal?: AbortSignal;
-  /** Throws when the lock may be lost. */
-  assertHeld?(): void;
-}
-
-export interface CallOptions {
-  /** Ends the wait for an answer; a write that was sent may still happen (the error's `indeterminate`). */
-  readonly signal?: AbortSignal;
-}
-
-export interface CreateOptions extends CallOptions {
-  /** `optional`: writes without a token are taken, too, and are not fenced. @default 'required' */
-  readonly tokens?: 'required' | 'optional';
-  /**
-   * The lock whose tokens the bucket takes. A higher one than it knows is confirmed at the ensemble that `fenced-kvd --ensemble` names: the
-   * call fails with {@link TokenNotGrantedError}, or ENSEMBLE_UNREACHABLE (`retryable`). @default none: any token is believed
-   */
-  readonly lock?: string;
-}
-
-export interface WriteOptions extends CallOptions {
-  /** The revision that the key must have, or null where it must be absent; else {@link PreconditionFailedError}. */
-  readonly ifRevision?: number | null;
-}
-
-export interface PutOptions extends WriteOptions {
-  /**
-   * After so many milliseconds the key is absent to everybody, until it is written again: 1 to ten years. It counts by the store's clock, a
-   * jump of which changes nothing while the store runs. @default for ever
-   */
-  readonly ttlMs?: number;
-}
-
-export type BatchWrite =
-  | {
-      readonly op: 'put';
-      readonly key: string;
-      readonly value: Uint8Array | string;
-      readonly ifRevision?: number | null;
-      readonly ttlMs?: number;
-    }
-  | { readonly op: 'delete'; readonly key: string; readonly ifRevision?: number | null };
-
-export interface KeyValue {
-  readonly value: Uint8Array;
-  readonly revision: number;
-  /** Its time to live, as much as is left; absent: for ever. */
-  readonly expiresInMs?: number;
-}
-
-/** A value that is read as it comes. */
-export interface StreamedValue {
-  readonly revision: number;
-  readonly bytes: number;
-  /** Read to its end, or cancelled: until then the store keeps the value, and cuts off who takes nothing for 30 seconds. */
-  readonly body: ReadableStream<Uint8Array>;
-}
-
-export interface ChangesOptions extends CallOptions {
-  /** The revision behind which to begin. @default the present one: what is to come */
-  readonly from?: number | undefined;
-}
-
-export interface ListOptions extends CallOptions {
-  readonly prefix?: string;
-  readonly after?: string;
-  /** Keys of one page, up to 1,000. @default 100 */
-  readonly limit?: number;
-}
-
-export interface ListedKey {
-  readonly key: string;
-  readonly revision: number;
-  readonly bytes: number;
-  /** Its time to live, as much as is left; absent: for ever. */
-  readonly expiresInMs?: number;
-}
-
-export interface ListPage {
-  /** Fewer than were asked for where some have expired, perhaps none. */
-  readonly keys: readonly ListedKey[];
-  /** What to pass as `after` for the next page; null at the end. */
-  readonly next: string | null;
-}
-
-export interface BucketInfo {
-  readonly bucket: string;
-  readonly tokens: 'required' | 'optional';
-  /** The lock whose tokens it takes; null: whatever it is told. */
-  readonly lock: string | null;
-  /** The highest floor, which is the highest token where locks are held alone; 0 while none was installed. */
-  readonly highest: number;
-  readonly revision: number;
-  readonly keys: number;
-  readonly bytes: number;
-}
 
 /** A bucket whose calls carry the token of `held`, or none. */
 export class Bucket {
@@ -135,6 +55,8 @@ export class Bucket {
    * read through it. Rejects with {@link StaleTokenError} where a newer holder has been here.
    */
   async fencedBy(held: Held, options: CallOptions = {}): Promise<Bucket> {
+    checkHeld(held);
+    checkOptions('fencedBy', options, CALL_OPTIONS);
     const bucket = new Bucket(this.#transport, this.name, held);
     await bucket.#install(options);
     held.assertHeld?.();
@@ -142,12 +64,15 @@ export class Bucket {
   }
 
   /** Makes the bucket with a token policy or a lock of its own, which is fixed for its life. No error where it exists so. */
-  async create({ tokens = 'required', lock, ...options }: CreateOptions = {}): Promise<void> {
+  async create(options: CreateOptions = {}): Promise<void> {
+    checkOptions('create', options, CREATE_OPTIONS);
+    const { tokens = 'required', lock } = options;
     await this.#call('PUT', '', options, jsonBody({ tokens, lock }));
   }
 
   /** Undefined where the key or the bucket does not exist. */
   async get(key: string, options: CallOptions = {}): Promise<KeyValue | undefined> {
+    checkOptions('get', options, CALL_OPTIONS);
     try {
       const answer = await this.#call('GET', keyPath(key), options);
       const expires = answer.headers.get('expires-in-ms');
@@ -168,6 +93,7 @@ export class Bucket {
    * if (found !== undefined) await pipeline(found.body, createWriteStream('export.csv'));
    */
   async getStream(key: string, options: CallOptions = {}): Promise<StreamedValue | undefined> {
+    checkOptions('getStream', options, CALL_OPTIONS);
     try {
       if (this.#mustInstall('GET')) await this.#install(options);
       const call = this.#request('GET', keyPath(key), options, {});
@@ -188,6 +114,8 @@ export class Bucket {
     value: Uint8Array | string | ReadableStream<Uint8Array>,
     options: PutOptions = {},
   ): Promise<{ readonly revision: number }> {
+    checkOptions('put', options, PUT_OPTIONS);
+    checkValue('put', value);
     const { ttlMs } = options;
     const path = ttlMs === undefined ? keyPath(key) : `${keyPath(key)}?ttlMs=${ttlMs}`;
     const answer = await this.#call('PUT', path, options, {
@@ -199,11 +127,14 @@ export class Bucket {
 
   /** No error where the key does not exist. */
   async delete(key: string, options: WriteOptions = {}): Promise<void> {
+    checkOptions('delete', options, WRITE_OPTIONS);
     await this.#call('DELETE', keyPath(key), options, { headers: conditionHeaders(options.ifRevision) });
   }
 
   /** All writes or none. */
   async batch(writes: readonly BatchWrite[], options: CallOptions = {}): Promise<{ readonly revision: number }> {
+    checkWrites(writes);
+    checkOptions('batch', options, CALL_OPTIONS);
     const encoded = writes.map((write) => {
       if (write.op === 'delete' || typeof write.value === 'string') return write;
       const { value, ...rest } = write;
@@ -213,7 +144,9 @@ export class Bucket {
   }
 
   /** One page of keys in the order of their bytes. An absent bucket has none. */
-  async list({ prefix, after, limit, ...options }: ListOptions = {}): Promise<ListPage> {
+  async list(options: ListOptions = {}): Promise<ListPage> {
+    checkOptions('list', options, LIST_OPTIONS);
+    const { prefix, after, limit } = options;
     const query = new URLSearchParams();
     if (prefix !== undefined) query.set('prefix', prefix);
     if (after !== undefined) query.set('after', after);
@@ -229,6 +162,7 @@ export class Bucket {
 
   /** Undefined where the bucket does not exist. */
   async info(options: CallOptions = {}): Promise<BucketInfo | undefined> {
+    checkOptions('info', options, CALL_OPTIONS);
     try {
       return parseJson(await this.#call('GET', '', options)) as unknown as BucketInfo;
     } catch (error) {
@@ -251,6 +185,7 @@ export class Bucket {
    * for await (const { changes } of bucket.changes({ from })) for (const { type, key } of changes) refresh(type, key);
    */
   changes(options: ChangesOptions = {}): AsyncGenerator<RevisionChanges, void, undefined> {
+    checkOptions('changes', options, CHANGES_OPTIONS);
     const { from, signal } = options;
     return followChanges(from, {
       signal,
@@ -336,10 +271,10 @@ function holderHeaders({ token }: Held, floor: number): Record<string, string> {
 }
 
 function keyPath(key: string): string {
-  if (key === '' || key === '.' || key === '..' || /\p{Surrogate}/u.test(key)) {
+  if (typeof key !== 'string' || key === '' || key === '.' || key === '..' || /\p{Surrogate}/u.test(key)) {
     throw new FencedKvError(
       'INVALID_ARGUMENT',
-      `${JSON.stringify(key)} cannot be a key: text other than "", "." and ".." without lone surrogates`,
+      `${typeof key === 'string' ? JSON.stringify(key) : String(key)} cannot be a key: text other than "", "." and ".." without lone surrogates`,
     );
   }
   return `/keys/${encodeURIComponent(key)}`;

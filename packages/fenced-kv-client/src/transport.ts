@@ -16,6 +16,13 @@ import {
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
+export interface FencedKvOptions {
+  /** @default the global `fetch` */
+  readonly fetch?: Fetch;
+  /** The bound on one call's answer; a write that had none may still happen. @default 10,000 */
+  readonly timeoutMs?: number;
+}
+
 export interface Call {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;

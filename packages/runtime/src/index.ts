@@ -18,6 +18,7 @@ export * from './network/http.ts';
 export { isForeignSite, SECURITY_HEADERS } from './network/http-rules.ts';
 export * from './logger.ts';
 export * from './network/network.ts';
+export { optionNamesProblem } from './option-names.ts';
 export * from './patient-disk.ts';
 export * from './random.ts';
 export { PacedTurns } from './paced-turns.ts';

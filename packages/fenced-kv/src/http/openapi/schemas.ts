@@ -32,7 +32,7 @@ const IF_REVISION: Described = { type: ['integer', 'null'], minimum: 1 };
 const WRITE_OPTIONS: Described = { ifRevision: IF_REVISION, ttlMs: TTL_MS };
 
 /** An object with these properties, all of which it must have but for those of `optional`. */
-export function object(properties: Described, optional: Described = {}): Described {
+function object(properties: Described, optional: Described = {}): Described {
   return {
     type: 'object',
     required: Object.keys(properties),

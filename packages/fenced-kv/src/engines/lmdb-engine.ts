@@ -115,7 +115,7 @@ class LmdbEngine implements Engine {
 
 function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
   const stored = Buffer.allocUnsafe(CRC_BYTES + value.length);
-  stored.writeUInt32BE(crc32(value, crc32(key)));
+  stored.writeUInt32BE(checksum(key, value));
   stored.set(value, CRC_BYTES);
   return stored;
 }
@@ -123,7 +123,8 @@ function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
 function unseal(key: Uint8Array, stored: Uint8Array): Uint8Array {
   const value = stored.subarray(CRC_BYTES);
   const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
-  if (stored.length < CRC_BYTES || view.getUint32(0) !== crc32(value, crc32(key))) {
+  const whole = stored.length >= CRC_BYTES && isChecksum(view.getUint32(0), key, value);
+  if (!whole) {
     const name = Buffer.from(key).toString('latin1');
     throw new EngineError(
       'DAMAGED_DATA',
@@ -131,6 +132,16 @@ function unseal(key: Uint8Array, stored: Uint8Array): Uint8Array {
     );
   }
   return value;
+}
+
+/** Of no bytes zlib says 0, and not what came before, where the array has no memory of its own: as that of a body without content has. */
+function checksum(key: Uint8Array, value: Uint8Array): number {
+  return value.length === 0 ? crc32(key) : crc32(value, crc32(key));
+}
+
+/** An empty value may have been written with 0 by a build that did not know of that. */
+function isChecksum(stored: number, key: Uint8Array, value: Uint8Array): boolean {
+  return stored === checksum(key, value) || (value.length === 0 && stored === 0);
 }
 
 /** lmdb rejects with a general error that carries a promise which rejects with the reason. */

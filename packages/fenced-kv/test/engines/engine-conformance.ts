@@ -48,6 +48,26 @@ export function describeEngine(name: string, inWorld: InWorld): void {
         await engine.close();
       }));
 
+    it('has empty values, however they were made, and still has them after a restart', async () =>
+      await inWorld(async (open) => {
+        const made = {
+          array: new Uint8Array(0),
+          // These two have no memory.
+          text: bytes(''),
+          body: new Uint8Array(await new Response('').arrayBuffer()),
+          part: bytes('abc').subarray(1, 1),
+        };
+        let engine = await open();
+        for (const [key, value] of Object.entries(made)) {
+          await engine.commit((transaction) => transaction.put(bytes(key), value));
+          expect(get(engine, key)).toBe('');
+        }
+        await engine.close();
+        engine = await open();
+        expect(dump(engine)).toEqual(['array', 'body', 'part', 'text'].map((key) => [key, '']));
+        await engine.close();
+      }));
+
     it('reads its own writes, and those of the commits before it', async () =>
       await inWorld(async (open) => {
         const engine = await open();

@@ -7,29 +7,26 @@
 
 import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
+import { countBuckets } from './bucket-names.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { Change, Following, Revision } from './change-feed.ts';
 import { Confirmer } from './confirmation.ts';
 import type { Engine, Reader, Transaction } from './engines/engine.ts';
-import { EngineError } from './engines/engine-error.ts';
 import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
 import type { Claim, FenceRules } from './fence.ts';
 import {
   assertFormat,
   bucketKey,
-  bucketRange,
   CLOCK_KEY,
   damaged,
-  decodeExpiryKey,
   encodeTime,
-  expiredRange,
   FORMAT_KEY,
   FORMAT_VERSION,
   liveKey,
   loadBucket,
-  loadKey,
   valueKey,
 } from './keyspace.ts';
+import { expiredKeys, removeExpiredKeys } from './keys/expired-keys.ts';
 import { applyWrite, checkWrites, failedCondition } from './keys/key-write.ts';
 import type { KeyWrite } from './keys/key-write.ts';
 import { LargeValues } from './keys/large-values.ts';
@@ -55,8 +52,6 @@ import type {
 export type * from './store-types.ts';
 
 const EMPTY = new Uint8Array(0);
-/** Buckets that are counted at once. */
-const BUCKETS_AT_A_TIME = 1_024;
 
 export class FencedStore {
   readonly #engine: Engine;
@@ -281,32 +276,15 @@ export class FencedStore {
    */
   async removeExpired(): Promise<number> {
     const nowMs = this.#nowMs();
-    const range = { ...expiredRange(nowMs), limit: MAX_EXPIRIES_A_COMMIT };
-    const found = this.#engine.read((reader) => reader.range(range)).map(({ key }) => decodeExpiryKey(key));
+    const found = this.#engine.read((reader) => expiredKeys(reader, nowMs, MAX_EXPIRIES_A_COMMIT));
     if (found.length === 0) return 0;
     const loosened: LargeValue[] = [];
     await this.#commit((transaction, changed) => {
-      const raised = new Map<string, BucketRecord>();
-      const removed = new Map<string, Change[]>();
-      for (const { expiresAtMs, bucket, key } of found) {
-        // Somebody may have written it since.
-        if (loadKey(transaction, bucket, key)?.expiresAtMs !== expiresAtMs) continue;
-        const before = raised.get(bucket) ?? loadBucket(transaction, bucket);
-        if (before === undefined) throw damaged(`bucket "${bucket}" has keys and no record`);
-        const revision = raised.has(bucket) ? before.revision : before.revision + 1;
-        const write = { key: '', keyBytes: key, value: undefined };
-        const loosen = (value: LargeValue): void => {
-          this.#largeValues.loosen(transaction, value);
-          loosened.push(value);
-        };
-        raised.set(bucket, applyWrite(transaction, bucket, { ...before, revision }, write, { nowMs, loosen }));
-        const changes = removed.get(bucket) ?? [];
-        removed.set(bucket, [...changes, { type: 'expired', key: Buffer.from(key).toString() }]);
-      }
-      for (const [bucket, record] of raised) {
-        transaction.put(bucketKey(bucket), encodeBucketRecord(record));
-        changed(bucket, { revision: record.revision, changes: removed.get(bucket) ?? [] });
-      }
+      const loosen = (value: LargeValue): void => {
+        this.#largeValues.loosen(transaction, value);
+        loosened.push(value);
+      };
+      removeExpiredKeys(transaction, found, { nowMs, loosen, changed });
       transaction.put(CLOCK_KEY, encodeTime(nowMs));
     });
     await this.#largeValues.loosened(loosened);
@@ -398,29 +376,6 @@ type Changed = (bucket: string, revision: Revision) => void;
 function changeOf({ key, value }: KeyWrite): Change {
   if (value === undefined) return { type: 'delete', key };
   return { type: 'put', key, bytes: value instanceof Uint8Array ? value.length : value.bytes };
-}
-
-/** Once, at the start; from then on it is kept up. NaN where a record is damaged, which whoever asks for that bucket is told. */
-function countBuckets(engine: Engine): number {
-  try {
-    return countUndamaged(engine);
-  } catch (error) {
-    if (error instanceof EngineError && error.code === 'DAMAGED_DATA') return NaN;
-    throw error;
-  }
-}
-
-function countUndamaged(engine: Engine): number {
-  const range = bucketRange();
-  let { from } = range;
-  let count = 0;
-  for (;;) {
-    const found = engine.read((reader) => reader.range({ from, to: range.to, limit: BUCKETS_AT_A_TIME }));
-    count += found.length;
-    const last = found.at(-1);
-    if (last === undefined || found.length < BUCKETS_AT_A_TIME) return count;
-    from = Uint8Array.from([...last.key, 0]);
-  }
 }
 
 function wholeOf(chunks: ValueChunks): Uint8Array {

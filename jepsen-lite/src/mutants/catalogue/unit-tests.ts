@@ -116,6 +116,56 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     },
   },
   {
+    name: 'change-told-before-it-is-durable',
+    breaks: 'a follower of a bucket is told what is durable',
+    patches: [
+      {
+        module: '@holdfast/fenced-kv',
+        file: 'fenced-store.js',
+        edits: [
+          { find: 'this.#feed.announce(change);', replace: 'this.#feed.publish(change);' },
+          { find: 'this.#feed.publish(change); return result;', replace: 'void change; return result;' },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/fenced-kv/test/crashes/every-step.test.ts',
+      title: 'has each write that it acknowledged and no part of another, and tells followers each revision once',
+    },
+  },
+  {
+    name: 'restore-lowers-a-fence',
+    breaks: 'a restore keeps the higher fence of a bucket',
+    patches: [
+      {
+        module: '@holdfast/fenced-kv',
+        file: 'backup/restore.js',
+        edits: [
+          { find: 'highest: Math.max(present?.highest ?? 0, backup.highest)', replace: 'highest: backup.highest' },
+        ],
+      },
+    ],
+    test: {
+      file: 'packages/fenced-kv/test/crashes/backup.test.ts',
+      title: 'lowers no fence, leaves nothing that is half restored to be served, and is done when it is run again',
+    },
+  },
+  {
+    name: 'restore-without-a-mark',
+    breaks: 'nothing that is half restored is served',
+    patches: [
+      {
+        module: '@holdfast/fenced-kv',
+        file: 'backup/restore.js',
+        edits: [{ find: 'Uint8Array.of(RESTORING)', replace: 'Uint8Array.of(FORMAT_VERSION)' }],
+      },
+    ],
+    test: {
+      file: 'packages/fenced-kv/test/crashes/backup.test.ts',
+      title: 'lowers no fence, leaves nothing that is half restored to be served, and is done when it is run again',
+    },
+  },
+  {
     name: 'renewal-without-a-quorum-round',
     breaks: 'a renewal is acknowledged after a quorum has confirmed the leader',
     patches: [

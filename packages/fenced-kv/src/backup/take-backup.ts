@@ -1,9 +1,8 @@
 /** All that a store has, as the records of a backup: buckets with their fences, keys that have not been removed, and values. */
 
+import { bucketNames } from '../bucket-names.ts';
 import type { Engine } from '../engines/engine.ts';
 import {
-  bucketOfKey,
-  bucketRange,
   chunkKey,
   CLOCK_KEY,
   damaged,
@@ -37,7 +36,7 @@ export async function takeBackup(engine: Engine, add: (record: BackupRecord) => 
   if (clock !== undefined) await add({ type: 'clock', ms: decodeTime(clock) });
   let buckets = 0;
   let keys = 0;
-  for (const bucket of bucketsOf(engine)) {
+  for (const bucket of bucketNames(engine)) {
     const record = engine.read((reader) => loadBucket(reader, bucket));
     if (record === undefined) throw damaged(`bucket "${bucket}" is listed and has no record`);
     await add({ type: 'bucket', bucket, record });
@@ -52,18 +51,6 @@ export async function takeBackup(engine: Engine, add: (record: BackupRecord) => 
     keys += found;
   }
   return { buckets, keys };
-}
-
-function* bucketsOf(engine: Engine): Generator<string> {
-  const { from: begin, to } = bucketRange();
-  let from = begin;
-  for (;;) {
-    const page = engine.read((reader) => reader.range({ from, to, limit: AT_A_TIME }));
-    for (const { key } of page) yield bucketOfKey(key);
-    const last = page.at(-1);
-    if (last === undefined || page.length < AT_A_TIME) return;
-    from = Uint8Array.from([...last.key, 0]);
-  }
 }
 
 function* keysOf(engine: Engine, bucket: string): Generator<RawKey> {

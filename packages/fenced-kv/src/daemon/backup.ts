@@ -8,12 +8,11 @@ import { basename, dirname } from 'node:path';
 import { DiskError } from '@holdfast/runtime';
 import type { Disk, DiskFile, Logger } from '@holdfast/runtime';
 
-import { BackupError, BackupWriter, readBackup } from '../backup/backup-file.ts';
-import type { BackupRecord } from '../backup/backup-file.ts';
+import { BackupError, readBackup } from '../backup/backup-file.ts';
 import { restoreBackup } from '../backup/restore.ts';
 import type { RestoreCounts } from '../backup/restore.ts';
-import { takeBackup } from '../backup/take-backup.ts';
 import type { BackupCounts } from '../backup/take-backup.ts';
+import { writeBackup } from '../backup/write-backup.ts';
 import { EngineError } from '../engines/engine-error.ts';
 import { LMDB_FILE_NAME } from '../engines/lmdb-engine.ts';
 import { FencedStore } from '../fenced-store.ts';
@@ -38,9 +37,6 @@ export interface BackupDependencies {
   readonly logger: Logger;
 }
 
-/** What it has while it is not whole. */
-const PARTIAL = '.partial';
-
 /** Rejects with {@link ExitError}; the file is there when it is whole and durable. */
 export async function backup(options: BackupOptions, dependencies: BackupDependencies): Promise<BackupCounts> {
   const { data, to } = options;
@@ -52,7 +48,7 @@ export async function backup(options: BackupOptions, dependencies: BackupDepende
   await assertAbsent(to, disk);
   const opened = await openEngine(data, dependencies, async (engine) => await FencedStore.open(engine));
   try {
-    return await ofFile(to, async () => await writeFile(to, disk, async (add) => await takeBackup(opened.engine, add)));
+    return await ofFile(to, async () => await writeBackup(to, disk, opened.engine));
   } catch (error) {
     throw error instanceof EngineError ? toExitError(data, error) : error;
   } finally {
@@ -95,28 +91,6 @@ async function openExisting(path: string, disk: Disk): Promise<DiskFile> {
     if (!(error instanceof DiskError) || error.code !== 'NOT_FOUND') throw error;
     throw new ExitError(EXIT_CODE.usage, `there is no file ${path}; correct --from`, { cause: error });
   }
-}
-
-async function writeFile(
-  path: string,
-  disk: Disk,
-  work: (add: (record: BackupRecord) => Promise<void>) => Promise<BackupCounts>,
-): Promise<BackupCounts> {
-  const folder = dirname(path);
-  const partial = `${path}${PARTIAL}`;
-  if ((await disk.list(folder)).includes(basename(partial))) await disk.remove(partial);
-  const file = await disk.open(partial, 'create');
-  let counts: BackupCounts;
-  try {
-    const writer = new BackupWriter(file);
-    counts = await work(async (record) => await writer.add(record));
-    await writer.end();
-  } finally {
-    await file.close();
-  }
-  await disk.rename(partial, path);
-  await disk.syncDirectory(folder);
-  return counts;
 }
 
 /** Errors of the file of the backup, as a command line says them. */

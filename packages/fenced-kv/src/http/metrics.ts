@@ -138,7 +138,11 @@ function addStoreMetrics(registry: Registry, { store, heldBytes, followers }: Me
   gauge('fenced_kv_buckets', 'Buckets; NaN where a record of one is damaged', () => store().buckets);
   gauge('fenced_kv_held_bytes', 'Bytes of bodies and values on their way that are in memory', heldBytes);
   gauge('fenced_kv_uploads', 'Large values that are being received', () => store().uploads);
-  gauge('fenced_kv_followers', 'Connections that follow buckets', followers);
+  gauge(
+    'fenced_kv_followers',
+    'Connections that follow buckets; one that has gone counts up to its next heartbeat',
+    followers,
+  );
   gauge('fenced_kv_history_bytes', 'Bytes of changes that are remembered for those', () => store().historyBytes);
   gauge('fenced_kv_commits_waiting', 'Commits that wait for the disk', () => store().commits.waiting);
   counter('fenced_kv_commits_total', 'Commits that are durable or were refused', () => store().commits.commits);

@@ -29,12 +29,18 @@ export async function run(...args: readonly string[]): Promise<Outcome> {
   return await outcomeOf(start([], args));
 }
 
-/** Starts a server on a port that the system chooses and waits until it serves. `wrapper` goes before the command. */
-export async function serve(
-  data: string,
-  options: { readonly args?: readonly string[]; readonly wrapper?: readonly string[] } = {},
-): Promise<Daemon> {
-  const child = start(options.wrapper ?? [], ['--listen', '127.0.0.1:0', '--data', data, ...(options.args ?? [])]);
+export interface DaemonOptions {
+  readonly args?: readonly string[];
+  /** Goes before the command. */
+  readonly wrapper?: readonly string[];
+  /** `host:port`. @default a port of 127.0.0.1 that the system chooses */
+  readonly listen?: string;
+}
+
+/** Starts a server and waits until it serves. */
+export async function serve(data: string, options: DaemonOptions = {}): Promise<Daemon> {
+  const { args = [], wrapper = [], listen = '127.0.0.1:0' } = options;
+  const child = start(wrapper, ['--listen', listen, '--data', data, ...args]);
   const ended = outcomeOf(child);
   const line = await Promise.race([firstLine(child), ended]);
   const url = typeof line === 'string' ? /^fenced-kvd serves (\S+)$/.exec(line)?.[1] : undefined;

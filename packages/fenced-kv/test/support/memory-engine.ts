@@ -9,6 +9,8 @@ export interface MemoryEngine extends Engine {
   failNext(): void;
   /** From now on what is written can be read, and is answered only after the release that this returns: as with LMDB, for a moment. */
   holdAnswers(): () => void;
+  /** From now on each write of the disk takes so long. */
+  slowDown(ms: number): void;
   /** How many groups were persisted. */
   readonly groups: number;
 }
@@ -17,9 +19,11 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
   let failing = false;
   let groups = 0;
   let released: Promise<void> = Promise.resolve();
+  let slowMs = 0;
   const commits = new GroupCommit(
     async (stage) => {
       const writes = stage((key) => map.get(key));
+      if (slowMs > 0) await new Promise((resolve) => setTimeout(resolve, slowMs));
       await Promise.resolve();
       if (failing) throw new Error('EIO: the disk is gone');
       for (const write of writes) map.apply(write);
@@ -44,6 +48,9 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
         release = resolve;
       });
       return release;
+    },
+    slowDown(ms) {
+      slowMs = ms;
     },
     get figures() {
       return commits.figures;

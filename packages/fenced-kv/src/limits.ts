@@ -62,6 +62,10 @@ export const MAX_WAITING_COMMITS = 4_096;
 export const MAX_GROUP_COMMITS = 1_024;
 /** Bytes of request bodies, and of chunks of large values, in memory at once; more are refused with OVERLOADED. */
 export const MAX_HELD_BODY_BYTES = 256 * 1024 * 1024;
+/** So many of them are kept for requests that hold few: large bodies, however many, keep no small write out. */
+export const RESERVED_BODY_BYTES: number = 32 * 1024 * 1024;
+/** What such a request holds at most. 256 of them, as many as one address may have, take half of what is kept. */
+export const MAX_SMALL_REQUEST_BYTES: number = 64 * 1024;
 /** Connections of a server, counted from accept; one more is closed. Fewer where the system allows fewer open files. */
 export const MAX_CONNECTIONS = 4_096;
 /** Connections of one address, unless it is a loopback one. */

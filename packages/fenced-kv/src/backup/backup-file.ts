@@ -5,6 +5,7 @@
  *     clock, then for each bucket: bucket, then for each of its keys: key, then its value in pieces; end
  */
 
+import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 
 import type { DiskFile } from '@holdfast/runtime';
@@ -13,7 +14,8 @@ import { decodeBucketRecord, encodeBucketRecord } from '../bucket-record.ts';
 import type { BucketRecord } from '../bucket-record.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../keyspace.ts';
 import type { KeyRecord } from '../keyspace.ts';
-import { MAX_INLINE_VALUE_BYTES } from '../limits.ts';
+import { MAX_INLINE_VALUE_BYTES, MAX_KEY_BYTES } from '../limits.ts';
+import { assertBucketName } from '../name.ts';
 
 export type BackupRecord =
   /** A time that has come, by the store's clock. */
@@ -44,7 +46,6 @@ const MAX_BODY_BYTES = MAX_INLINE_VALUE_BYTES;
 const BUFFER_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export class BackupWriter {
   readonly #file: DiskFile;
@@ -235,18 +236,31 @@ function recordOf(type: number, body: Uint8Array): BackupRecord | undefined {
       return body.length === 8 ? { type: 'clock', ms: numberOf(body) } : undefined;
     case TYPE.bucket: {
       const [name, rest] = unnamed(body);
+      const bucket = bucketNameOf(name);
       const record = decodeBucketRecord(rest);
-      return record === undefined ? undefined : { type: 'bucket', bucket: decoder.decode(name), record };
+      return record === undefined || bucket === undefined ? undefined : { type: 'bucket', bucket, record };
     }
     case TYPE.key: {
       const [key, rest] = unnamed(body);
       const record = decodeKeyRecord(rest);
-      return record === undefined ? undefined : { type: 'key', key, record };
+      const possible = key.length > 0 && key.length <= MAX_KEY_BYTES && isUtf8(key);
+      return record === undefined || !possible ? undefined : { type: 'key', key, record };
     }
     case TYPE.value:
       return { type: 'value', bytes: body };
     default:
       return undefined;
+  }
+}
+
+/** Undefined for what no bucket is called: a checksum keeps no stranger from writing it. */
+function bucketNameOf(bytes: Uint8Array): string | undefined {
+  const name = Buffer.from(bytes).toString('latin1');
+  try {
+    assertBucketName(name);
+    return name;
+  } catch {
+    return undefined;
   }
 }
 

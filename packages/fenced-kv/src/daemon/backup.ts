@@ -79,7 +79,14 @@ export async function restore(options: RestoreOptions, dependencies: BackupDepen
 }
 
 async function assertAbsent(path: string, disk: Disk): Promise<void> {
-  const names = await ofFile(path, async () => await disk.list(dirname(path)));
+  const folder = dirname(path);
+  const names = await ofFile(path, async () => await disk.list(folder)).catch((error: unknown) => {
+    if (!(error instanceof ExitError && error.cause instanceof DiskError && error.cause.code === 'NOT_FOUND'))
+      throw error;
+    throw new ExitError(EXIT_CODE.usage, `there is no directory ${folder} for the backup; make it, or correct --to`, {
+      cause: error,
+    });
+  });
   if (!names.includes(basename(path))) return;
   throw new ExitError(EXIT_CODE.usage, `${path} is there already, and stays as it is; choose another file with --to`);
 }

@@ -5,18 +5,33 @@
 
 import { EngineError } from '../engines/engine-error.ts';
 import type { LargeValue, ValueUpload } from '../keys/large-values.ts';
-import { MAX_HELD_BODY_BYTES, MAX_INLINE_VALUE_BYTES, MAX_VALUE_BYTES, VALUE_CHUNK_BYTES } from '../limits.ts';
+import {
+  MAX_HELD_BODY_BYTES,
+  MAX_INLINE_VALUE_BYTES,
+  MAX_SMALL_REQUEST_BYTES,
+  MAX_VALUE_BYTES,
+  RESERVED_BODY_BYTES,
+  VALUE_CHUNK_BYTES,
+} from '../limits.ts';
 import { limitExceeded } from '../refusal.ts';
 
 /** Bodies up to here are read in one piece. */
 const SMALL_BODY_BYTES = 16 * 1024;
 
+export interface HeldBytesLimits {
+  readonly maxHeldBytes: number;
+  /** Of these, for requests that hold at most {@link MAX_SMALL_REQUEST_BYTES}. */
+  readonly reservedBytes: number;
+}
+
+const LIMITS: HeldBytesLimits = { maxHeldBytes: MAX_HELD_BODY_BYTES, reservedBytes: RESERVED_BODY_BYTES };
+
 export class BodyReader {
-  readonly #maxHeldBytes: number;
+  readonly #limits: HeldBytesLimits;
   #heldBytes = 0;
 
-  constructor(maxHeldBytes: number = MAX_HELD_BODY_BYTES) {
-    this.#maxHeldBytes = maxHeldBytes;
+  constructor(limits: HeldBytesLimits = LIMITS) {
+    this.#limits = limits;
   }
 
   get heldBytes(): number {
@@ -64,9 +79,11 @@ export class BodyReader {
     return new Hold(this);
   }
 
-  /** @throws EngineError when that is more than is set aside */
-  take(bytes: number): void {
-    if (this.#heldBytes + bytes > this.#maxHeldBytes) {
+  /** `ofRequest`: what the request holds with them. @throws EngineError when that is more than is set aside */
+  take(bytes: number, ofRequest: number): void {
+    const { maxHeldBytes, reservedBytes } = this.#limits;
+    const room = ofRequest > MAX_SMALL_REQUEST_BYTES ? maxHeldBytes - reservedBytes : maxHeldBytes;
+    if (this.#heldBytes + bytes > room) {
       throw new EngineError(
         'OVERLOADED',
         'the values and bodies of the requests under way take all memory set aside for them; try again later',
@@ -90,7 +107,7 @@ export class Hold {
   }
 
   take(bytes: number): void {
-    this.#reader.take(bytes);
+    this.#reader.take(bytes, this.#bytes + bytes);
     this.#bytes += bytes;
   }
 

@@ -6,12 +6,17 @@ import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { BackupWriter } from '../../src/backup/backup-file.ts';
 import { backup, restore } from '../../src/daemon/backup.ts';
 import { openDataDirectory } from '../../src/daemon/data-directory.ts';
 import type { FencedStore } from '../../src/fenced-store.ts';
 
 const { disk } = nodeRuntime({ logger: silentLogger });
 const dependencies = { disk, logger: silentLogger };
+
+const RECORD = { tokens: 'required', highest: 5, revision: 1, keys: 1, bytes: 4 } as const;
+const BUCKET = { type: 'bucket', bucket: 'b', record: RECORD } as const;
+const KEY = { type: 'key', key: Uint8Array.of(0x6b), record: { revision: 1, valueBytes: 3 } } as const;
 
 let folder: string;
 let data: string;
@@ -71,6 +76,15 @@ describe('fenced-kvd backup', () => {
     await restore({ data: join(folder, 'other'), from: file }, dependencies);
   });
 
+  it('says so where there is no directory for it', async () => {
+    await fill(data, 57);
+    const to = join(folder, 'nowhere', 'backup');
+    await expect(backup({ data, to }, dependencies)).rejects.toMatchObject({
+      exitCode: 2,
+      message: `there is no directory ${join(folder, 'nowhere')} for the backup; make it, or correct --to`,
+    });
+  });
+
   it('refuses a directory without data, and leaves it as it is', async () => {
     const empty = await mkdtemp(join(folder, 'empty-'));
     await expect(backup({ data: empty, to: file }, dependencies)).rejects.toMatchObject({ exitCode: 2 });
@@ -119,6 +133,25 @@ describe('fenced-kvd restore', () => {
       expect(new TextDecoder().decode(store.get('accounts', 'a').value)).toBe('a 57');
     });
   }, 60_000);
+
+  it.each([
+    ['a bucket with a name that none can have', [{ ...BUCKET, bucket: '../b' }]],
+    ['a bucket whose name is not ASCII', [{ ...BUCKET, bucket: 'ключ' }]],
+    ['a key without a bucket', [KEY]],
+    ['a key without a name', [BUCKET, { ...KEY, key: new Uint8Array(0) }]],
+    ['a key that is not UTF-8', [BUCKET, { ...KEY, key: Uint8Array.of(0xff) }]],
+    ['a key that is too long', [BUCKET, { ...KEY, key: new Uint8Array(513).fill(0x61) }]],
+    ['a value that is too short', [BUCKET, KEY, { type: 'value', bytes: new Uint8Array(2) }]],
+    ['a value that is too long', [BUCKET, KEY, { type: 'value', bytes: new Uint8Array(4) }]],
+    ['a key in the middle of a value', [BUCKET, KEY, { type: 'value', bytes: new Uint8Array(2) }, KEY]],
+  ] as const)('refuses %s, whatever its checksums say', async (_what, records) => {
+    const written = await disk.open(file, 'create');
+    const writer = new BackupWriter(written);
+    for (const record of records) await writer.add(record);
+    await writer.end();
+    await written.close();
+    await expect(restore({ data, from: file }, dependencies)).rejects.toMatchObject({ exitCode: 67 });
+  });
 
   it('says which version it reads of a file of another', async () => {
     await fill(data, 41);

@@ -8,11 +8,18 @@ import { silentLogger } from '@holdfast/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { FencedStore } from '../../src/fenced-store.ts';
+import { BodyReader } from '../../src/http/body-reader.ts';
 import { hostPolicy } from '../../src/http/guard.ts';
 import { createHttpHandler } from '../../src/http/handler.ts';
 import { listen } from '../../src/http/server.ts';
 import type { HttpServer } from '../../src/http/server.ts';
-import { VALUE_CHUNK_BYTES } from '../../src/limits.ts';
+import {
+  MAX_CONNECTIONS_PER_ADDRESS,
+  MAX_INLINE_VALUE_BYTES,
+  MAX_SMALL_REQUEST_BYTES,
+  RESERVED_BODY_BYTES,
+  VALUE_CHUNK_BYTES,
+} from '../../src/limits.ts';
 import { memoryEngine } from '../support/memory-engine.ts';
 
 const OUTSTANDING = 1_000;
@@ -90,6 +97,28 @@ describe('a write beside a thousand of another client', () => {
     // There were others to wait for.
     expect(Math.max(...counts)).toBeGreaterThan(0);
     expect(counts[0] ?? OUTSTANDING).toBeLessThan(OUTSTANDING - connections);
+  });
+
+  it('finds room while the bodies of others take all that they may have', () => {
+    const bodies = new BodyReader();
+    const large = Array.from({ length: 256 }, () => bodies.hold());
+    const refused = large.filter((hold) => {
+      try {
+        hold.take(MAX_INLINE_VALUE_BYTES);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    expect(refused.length).toBe(RESERVED_BODY_BYTES / MAX_INLINE_VALUE_BYTES);
+    // As many as another address may have on their way at once.
+    const small = Array.from({ length: MAX_CONNECTIONS_PER_ADDRESS }, () => bodies.hold());
+    for (const hold of small) hold.take(MAX_SMALL_REQUEST_BYTES);
+    expect(() => bodies.hold().take(MAX_SMALL_REQUEST_BYTES + 1)).toThrow('try again later');
+    // One that grows is a large one.
+    expect(() => small[0]?.take(1)).toThrow('try again later');
+    for (const hold of [...large, ...small]) hold.release();
+    expect(bodies.heldBytes).toBe(0);
   });
 
   it('is not behind a value of 16 MiB that arrives: only behind the chunks of it that are being written', async () => {

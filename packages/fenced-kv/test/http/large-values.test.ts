@@ -173,7 +173,7 @@ describe('the stream of a value', () => {
   });
 
   it('is refused where all memory for values is taken, and the value let go of', () => {
-    const bodies = new BodyReader(3 * VALUE_CHUNK_BYTES);
+    const bodies = new BodyReader({ maxHeldBytes: 3 * VALUE_CHUNK_BYTES, reservedBytes: 0 });
     streamValue(chunks, { hold: bodies.hold(), failed: () => {} });
     expect(() => streamValue(chunks, { hold: bodies.hold(), failed: () => {} })).toThrow('try again later');
     expect(closed).toBe(1);

@@ -48,6 +48,21 @@ export function describeEngine(name: string, inWorld: InWorld): void {
         await engine.close();
       }));
 
+    it('is counted when it has come to its end, whatever that is', async () =>
+      await inWorld(async (open) => {
+        const engine = await open();
+        await put(engine, 'a', '1');
+        const refused = engine.commit(() => {
+          throw new Error('refused');
+        });
+        await expect(refused).rejects.toThrow('refused');
+        const { groups, ...others } = engine.figures;
+        expect(others).toEqual({ commits: 2, waiting: 0 });
+        // What writes nothing may be a group of its own.
+        expect([1, 2]).toContain(groups);
+        await engine.close();
+      }));
+
     it('has empty values, however they were made, and still has them after a restart', async () =>
       await inWorld(async (open) => {
         const made = {

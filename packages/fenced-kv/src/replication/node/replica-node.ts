@@ -1,0 +1,200 @@
+/**
+ * One replica of a group on its disk and on the network: its core, its store, and its links to the others. It asks the others for signs of
+ * life while it is primary, and has those removed that give none. It leaves to its caller who gets the lock, and to a port where the
+ * configuration is kept.
+ */
+
+import type { Address, Clock, Logger, Network, Random, Timer } from '@holdfast/runtime';
+
+import type { Engine } from '../../engines/engine.ts';
+import type { Configuration, Epoch, ReplicaId, StepDownReason, VersionedConfiguration } from '../core/index.ts';
+import { Replica, type ReplicaOptions, type ReplicatedEngine, type ReplicaStore } from '../durable/index.ts';
+import { PeerLinks } from '../wire/peer-links.ts';
+
+const DEFAULT_PROBE_MS = 100;
+const DEFAULT_REMOVAL_MS = 2_000;
+/** How long until the configuration node is asked again, after it could not be reached. */
+const RETRY_MS = 200;
+const MAX_APPEND_ENTRIES = 1_024;
+const MAX_APPEND_BYTES = 1024 * 1024;
+const MAX_IN_FLIGHT_ENTRIES = 2_048;
+
+/** The group's configuration node in the ensemble. */
+export interface ConfigurationNode {
+  /** Linearizable. Rejects where the ensemble cannot be reached. */
+  read(): Promise<VersionedConfiguration>;
+  /** Sets it if it has that version, and resolves with what it holds then. Where it rejects, the write may be made yet. */
+  write(expectedVersion: number, configuration: Configuration): Promise<VersionedConfiguration>;
+}
+
+interface ReplicaNodeOptions extends Pick<ReplicaOptions, 'maxLogBytes' | 'maxLogEntries' | 'rules'> {
+  readonly group: string;
+  readonly listen: Address;
+  /** Where every other replica of the group listens. */
+  readonly peers: ReadonlyMap<ReplicaId, Address>;
+  /** The same for all of them, at least 16 bytes. */
+  readonly secret: Uint8Array;
+  /** How often a primary asks the others for a sign of life. @default 100 */
+  readonly probeMs?: number;
+  /** A replica that gives none for so long is removed; until then, no write is acknowledged without it. @default 2,000 */
+  readonly removalMs?: number;
+}
+
+interface ReplicaNodeDeps {
+  readonly engine: Engine;
+  /** Of that engine. */
+  readonly store: ReplicaStore;
+  readonly configuration: ConfigurationNode;
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** A store may be opened on the engine, and serve until the epoch ends. */
+  serving(epoch: Epoch, engine: ReplicatedEngine): void;
+  /** Release the lock under this epoch. */
+  steppedDown(epoch: Epoch, reason: StepDownReason): void;
+  /** The process must stop. */
+  failed(error: Error): void;
+}
+
+export class ReplicaNode {
+  readonly #options: ReplicaNodeOptions;
+  readonly #deps: ReplicaNodeDeps;
+  readonly #replica: Replica;
+  readonly #heardMs = new Map<ReplicaId, number>();
+  readonly #timers = new Set<Timer>();
+  #links: PeerLinks | undefined;
+  #leads = false;
+  #probedMs = 0;
+  #closed = false;
+
+  private constructor(options: ReplicaNodeOptions, deps: ReplicaNodeDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    const group = [deps.store.id, ...options.peers.keys()];
+    const { maxLogBytes, maxLogEntries, rules } = options;
+    const limits = {
+      ...(maxLogBytes === undefined ? {} : { maxLogBytes }),
+      ...(maxLogEntries === undefined ? {} : { maxLogEntries }),
+      ...(rules === undefined ? {} : { rules }),
+    };
+    const minInSync = Math.floor(group.length / 2) + 1;
+    const settings = {
+      group,
+      minInSync,
+      maxAppendEntries: MAX_APPEND_ENTRIES,
+      maxAppendBytes: MAX_APPEND_BYTES,
+      maxInFlightEntries: MAX_IN_FLIGHT_ENTRIES,
+    };
+    this.#replica = new Replica(
+      deps.engine,
+      deps.store,
+      { ...settings, ...limits },
+      {
+        send: (to, message) => this.#links?.send(to, message),
+        writeConfiguration: (expectedVersion, configuration) => this.#write(expectedVersion, configuration),
+        serving: (epoch, engine) => deps.serving(epoch, engine),
+        steppedDown: (epoch, reason) => deps.steppedDown(epoch, reason),
+        failed: (error) => deps.failed(error),
+      },
+    );
+  }
+
+  /** Rejects with ListenError. */
+  static async open(options: ReplicaNodeOptions, deps: ReplicaNodeDeps): Promise<ReplicaNode> {
+    const node = new ReplicaNode(options, deps);
+    const { group, listen, peers, secret } = options;
+    const { network, clock, random, logger } = deps;
+    node.#links = await PeerLinks.open(
+      { group, self: deps.store.id, listen, peers, secret },
+      {
+        network,
+        clock,
+        random,
+        logger,
+        message: (from, message) => {
+          node.#heardMs.set(from, clock.monotonicMs());
+          node.#replica.step({ type: 'message', from, message });
+        },
+        connected: (replica) => node.#replica.step({ type: 'connected', replica }),
+      },
+    );
+    node.#probeLater();
+    return node;
+  }
+
+  get status(): Replica['status'] {
+    return this.#replica.status;
+  }
+
+  /** This replica holds the group's lock under `token`; the configuration was read after it was granted. */
+  elected(token: Epoch, configuration: VersionedConfiguration): void {
+    this.#replica.step({ type: 'elected', token, configuration });
+  }
+
+  /** What a watch of the configuration node has told. */
+  configurationChanged(configuration: VersionedConfiguration): void {
+    this.#replica.step({ type: 'configuration', configuration });
+  }
+
+  /** The engine stays open. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#timers) timer.cancel();
+    await this.#links?.close();
+  }
+
+  #write(expectedVersion: number, configuration: Configuration): void {
+    this.#deps.configuration.write(expectedVersion, configuration).then(
+      (present) => this.configurationChanged(present),
+      () => this.#askLater(),
+    );
+  }
+
+  /** Whether the write was made is not known: the version of the node tells, and it is sent again where that has not grown. */
+  #askLater(): void {
+    this.#after(RETRY_MS, () => {
+      this.#deps.configuration.read().then(
+        (present) => this.configurationChanged(present),
+        () => this.#askLater(),
+      );
+    });
+  }
+
+  #probeLater(): void {
+    this.#after(this.#options.probeMs ?? DEFAULT_PROBE_MS, () => {
+      this.#probe();
+      this.#probeLater();
+    });
+  }
+
+  #probe(): void {
+    const leads = this.#replica.status.role !== 'replica';
+    const nowMs = this.#deps.clock.monotonicMs();
+    const removalMs = this.#options.removalMs ?? DEFAULT_REMOVAL_MS;
+    // Who becomes primary gives each of the others its time, and so does one that was stopped itself.
+    const anew = (leads && !this.#leads) || nowMs - this.#probedMs > removalMs / 2;
+    this.#probedMs = nowMs;
+    for (const replica of this.#options.peers.keys()) {
+      const heardMs = this.#heardMs.get(replica);
+      if (heardMs === undefined || anew) {
+        this.#heardMs.set(replica, nowMs);
+      } else if (leads && nowMs - heardMs >= removalMs) {
+        this.#heardMs.set(replica, nowMs);
+        this.#deps.logger.warn({ replica, silentMs: Math.round(nowMs - heardMs) }, 'a replica gives no sign of life');
+        this.#replica.step({ type: 'suspect', replica });
+        this.#links?.reset(replica);
+      }
+    }
+    this.#leads = leads;
+    if (leads) this.#replica.step({ type: 'probe' });
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    const timer = this.#deps.clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer);
+      if (!this.#closed) action();
+    });
+    this.#timers.add(timer);
+  }
+}

@@ -11,6 +11,7 @@ import type { CallOptions } from '../session/call.ts';
 import { callQuery } from '../session/channels/read-pipeline.ts';
 import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
+import { SmallMap } from '../session/small-map.ts';
 import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
 import type { HoldNews } from './held/hold-news.ts';
@@ -34,10 +35,10 @@ type Unconfirmed = (held: HeldLock, error: unknown) => void;
 
 export class Acquires implements AcquireKeeper, HoldKeeper {
   readonly #session: Session;
-  readonly #waiting = new Map<number, AcquireCall>();
-  readonly #held = new Map<number, HeldLock>();
+  readonly #waiting = new SmallMap<number, AcquireCall>();
+  readonly #held = new SmallMap<number, HeldLock>();
   /** Granted under a lease that had run out here; the next renewal proves that the session lives, and they are handed out. */
-  readonly #unconfirmed = new Map<number, AcquireCall>();
+  readonly #unconfirmed = new SmallMap<number, AcquireCall>();
   /** Lost when the lease had run out; the next renewal proves that the session lives, and they are forgotten. */
   #lapsed: readonly HeldLock[] = [];
   readonly #unconfirmedRelease: Unconfirmed;
@@ -199,7 +200,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   reconcile(acquires: readonly Acquire[]): void {
     const known = new Set(acquires.map((acquire) => acquire.acquireIndex));
     for (const table of [this.#held, this.#waiting, this.#unconfirmed]) {
-      for (const acquireIndex of table.keys()) {
+      for (const { acquireIndex } of table.values()) {
         if (!known.has(acquireIndex)) this.lostByEnsemble(acquireIndex, 'revoked');
       }
     }
@@ -266,7 +267,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
 }
 
 /** An acquire index is that of the log entry that asked, so that no two waits or holds have the same. */
-function putNew<T>(table: Map<number, T>, acquireIndex: number, value: T): void {
+function putNew<T extends object>(table: SmallMap<number, T>, acquireIndex: number, value: T): void {
   const before = table.size;
   table.set(acquireIndex, value);
   invariant(table.size > before, 'a-wait-or-hold-has-one-owner');

@@ -5,6 +5,7 @@
 
 import type { Clock } from '@holdfast/runtime';
 import { LazyTimer } from '../lazy-timer.ts';
+import { SmallMap } from './small-map.ts';
 
 export interface Limited {
   /** Monotonic. */
@@ -17,7 +18,7 @@ const GRANULARITY_MS = 5;
 
 export class TimeLimits {
   readonly #clock: Clock;
-  readonly #limited = new Set<Limited>();
+  readonly #limited = new SmallMap<Limited, Limited>();
   readonly #timer: LazyTimer;
   #closed = false;
 
@@ -32,7 +33,7 @@ export class TimeLimits {
 
   add(limited: Limited): void {
     if (limited.expiresAtMs === Number.POSITIVE_INFINITY) return;
-    this.#limited.add(limited);
+    this.#limited.set(limited, limited);
     this.#timer.ensure(roundUp(limited.expiresAtMs));
   }
 
@@ -50,7 +51,7 @@ export class TimeLimits {
   #sweep(): void {
     const nowMs = this.#clock.monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const limited of this.#limited) {
+    for (const limited of this.#limited.values()) {
       if (limited.expiresAtMs <= nowMs) {
         this.#limited.delete(limited);
         limited.expire();

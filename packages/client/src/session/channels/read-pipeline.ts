@@ -19,6 +19,7 @@ import { OverloadedError, type HoldfastError } from '../../errors.ts';
 import { LazyTimer } from '../../lazy-timer.ts';
 import type { AnswerSource } from '../answer-source.ts';
 import { ask, type AskOptions, type Call, type Channel } from '../call.ts';
+import { SmallMap } from '../small-map.ts';
 import { FifoQueue } from './fifo-queue.ts';
 import type { Pipeline, Sink } from './pipeline.ts';
 
@@ -54,7 +55,7 @@ export class ReadPipeline implements Pipeline {
   readonly #backoff: Backoff;
   readonly #retryTimer: LazyTimer;
   readonly #queue = new FifoQueue<ReadCall>();
-  readonly #unanswered = new Map<number, ReadCall>();
+  readonly #unanswered = new SmallMap<number, ReadCall>();
   #retrying: ReadCall[] = [];
   #lastId = 0;
   #seenIndex = 0;

@@ -11,6 +11,7 @@ import { OverloadedError, type HoldfastError } from '../../errors.ts';
 import { invariant } from '../../invariant.ts';
 import { ask, type Call, type CallOptions, type Channel } from '../call.ts';
 import { FifoQueue } from './fifo-queue.ts';
+import { SmallMap } from '../small-map.ts';
 import type { Pipeline, Sink } from './pipeline.ts';
 
 /** Payload bytes that are sent and unanswered; one request may always be. */
@@ -55,7 +56,7 @@ export class RequestPipeline implements Pipeline {
   readonly #backoff: Backoff;
   readonly #maxQueued: number;
   readonly #queue = new FifoQueue<RequestCall>();
-  readonly #unanswered = new Map<number, RequestCall>();
+  readonly #unanswered = new SmallMap<number, RequestCall>();
   #unansweredBytes = 0;
   #lastNumber = 0;
   #ackedUpTo = 0;

@@ -4,7 +4,8 @@
  * wait behind the others.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequestArgs, IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 
 import { formatAddress, parseAddress } from '../../network/address.ts';
@@ -14,6 +15,12 @@ import type { Connection, DialErrorOptions, DialFailure, DialOptions } from '../
 import { securityProblem } from '../../network/transport-security.ts';
 import { NodeConnection } from './connection.ts';
 import { wsOptions } from './ws-options.ts';
+
+/**
+ * Where the system puts what it has read, for all dialled sockets of the process: it is copied before the next is read. Otherwise each read
+ * gets as much memory of its own first, and gives nearly all of it back.
+ */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** What is shown of the reason that a server gives for not taking the connection. */
 const MAX_REASON_LENGTH = 300;
@@ -95,6 +102,7 @@ function dialNow({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialO
     };
     const webSocket = new WebSocket(`ws://${formatAddress(host, port)}/`, {
       ...wsOptions(maxFrameBytes),
+      createConnection: socketOf,
       // The key 0 for the long frames, too (clientFrame says why it may be): neither end changes a byte then.
       generateMask: () => {},
       finishRequest: (request) => {
@@ -130,6 +138,19 @@ function dialNow({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialO
       });
     });
   });
+}
+
+function socketOf(options: ClientRequestArgs): Socket {
+  const { host, port } = options;
+  const socket: Socket = connect({
+    host: host ?? 'localhost',
+    port: Number(port),
+    onread: {
+      buffer: READ_BUFFER,
+      callback: (length, bytes) => socket.push(Buffer.from(bytes.subarray(0, length))),
+    },
+  });
+  return socket;
 }
 
 /** Calls `heard` once, with the first line of a plain text; what else may be there, a proxy's page say, would help nobody. */

@@ -306,8 +306,8 @@ export const stateMutants: readonly Mutant[] = [
         file: 'locks/lock-table.js',
         edits: [
           {
-            find: 'if (touched.length > 1) touched.sort((left, right) => compareText(left.name, right.name));',
-            replace: 'touched.splice(0, touched.length, ...new Set(touched));',
+            find: 'touched.sort((left, right) => compareText(left.name, right.name));',
+            replace: 'touched.unshift(touched.pop());',
           },
         ],
       },

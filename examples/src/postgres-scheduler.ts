@@ -52,6 +52,7 @@ async function lead(term: Term): Promise<void> {
     }
     await sleep(everyMs, undefined, { signal: term.signal }).catch(() => undefined);
   }
+  console.log(`the term under token ${term.token} is over`);
 }
 
 /** What is read stays true until the commit: older leaders write no more, and newer ones wait. */

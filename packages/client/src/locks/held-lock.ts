@@ -54,6 +54,7 @@ export class HeldLock implements AsyncDisposable {
   #releaseRequest: ReleaseRequested | undefined;
   #releaseAborter: AbortController | undefined;
   #releaseListener: ((request: ReleaseRequested) => void) | undefined;
+  #lossListener: ((reason: LockLossReason) => void) | undefined;
   #release: Promise<void> | undefined;
   #downgrade: Promise<void> | undefined;
   /** Whoever listens hears of its end. */
@@ -254,10 +255,17 @@ export class HeldLock implements AsyncDisposable {
     this.#releaseListener = listener;
   }
 
+  /** @internal `listener`: of whoever shares this hold with others; a signal would make an error for each release. */
+  followLoss(listener: (reason: LockLossReason) => void): void {
+    this.#lossListener = listener;
+    if (this.#lossReason !== undefined) listener(this.#lossReason);
+  }
+
   /** @internal */
   markLost(reason: LockLossReason): void {
     if (this.#lossReason !== undefined) return;
     this.#lossReason = reason;
+    this.#lossListener?.(reason);
     if (this.#diagnosed !== undefined) holdEnded(this.#diagnosed, reason);
     this.#aborter?.abort(this.loss);
   }

@@ -187,6 +187,7 @@ export class ReentrantLock {
   }
 
   #waited(wait: SharedWait, outcome: AcquireOutcome): void {
+    wait.answered();
     if (outcome.type !== 'held') wait.settle(() => outcome);
     else if (wait.callers > 0) this.#granted(outcome.held, wait);
     // They have all given up, or have entered by another grant.

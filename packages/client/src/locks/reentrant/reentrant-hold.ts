@@ -3,7 +3,6 @@
  * back with the last entry. When it is lost all entries are, and it stays the owner's until the last of them has been released.
  */
 
-import { onAbort } from '@holdfast/runtime';
 import type { LockLossReason } from '../../errors.ts';
 import { invariant } from '../../invariant.ts';
 import type { CallOptions } from '../../session/call.ts';
@@ -22,7 +21,9 @@ export class ReentrantHold implements HoldKeeper {
     this.#wanted = wanted;
     this.#held = held;
     this.#over = over;
-    onAbort(held.signal, () => this.#lost());
+    held.followLoss((reason) => {
+      for (const entry of this.#entries) entry.markLost(reason);
+    });
     held.followRequests((request) => {
       for (const entry of this.#entries) entry.requestRelease(request);
     });
@@ -58,7 +59,7 @@ export class ReentrantHold implements HoldKeeper {
     try {
       this.#held.assertHeld();
     } catch {
-      // The entries have heard of it by its signal.
+      // The entries have heard of it.
     }
   }
 
@@ -86,11 +87,5 @@ export class ReentrantHold implements HoldKeeper {
     if (this.#entries.size > 0) return false;
     this.#over();
     return true;
-  }
-
-  #lost(): void {
-    const reason = this.#held.loss?.reason;
-    if (reason === undefined) return;
-    for (const entry of this.#entries) entry.markLost(reason);
   }
 }

@@ -20,13 +20,15 @@ export class SharedWait {
   /** In the order in which they came. */
   readonly #callers = new Set<Caller>();
   #look: WaitLook | undefined;
+  /** The ensemble has answered. */
+  #over = false;
 
   /** `ended` is called when nobody waits any more. */
   constructor(ended: () => void) {
     this.#ended = ended;
   }
 
-  /** Aborts when nobody waits any more. */
+  /** Aborts when nobody waits any more, and the ensemble has not answered. */
   get signal(): AbortSignal {
     return this.#aborter.signal;
   }
@@ -54,6 +56,11 @@ export class SharedWait {
     });
   }
 
+  /** There is nothing to give up any more. */
+  answered(): void {
+    this.#over = true;
+  }
+
   /** Gives everybody who still waits an outcome, in the order in which they came. */
   settle(outcome: () => AcquireOutcome): void {
     // Who is settled leaves: the set is walked as it is.
@@ -65,7 +72,8 @@ export class SharedWait {
     this.#look?.leave(caller);
     if (this.#callers.size > 0) return;
     this.#ended();
-    this.#aborter.abort();
+    // It makes an error each time.
+    if (!this.#over) this.#aborter.abort();
   }
 }
 

@@ -25,6 +25,7 @@ interface Member {
   end: () => Promise<void>;
   store: FencedStore | undefined;
   client: Client | undefined;
+  giveUp: () => void;
 }
 
 let ensemble: TestEnsemble;
@@ -51,7 +52,12 @@ afterEach(async () => {
 
 async function start(id: string): Promise<void> {
   const engine = await openJournalEngine(join(directory, id), runtime);
-  const member: Member = { end: async () => await engine.close(), store: undefined, client: undefined };
+  const member: Member = {
+    end: async () => await engine.close(),
+    store: undefined,
+    client: undefined,
+    giveUp() {},
+  };
   members.set(id, member);
   const membership = new GroupMembership({
     ...runtime,
@@ -61,6 +67,7 @@ async function start(id: string): Promise<void> {
       return member.client;
     },
   });
+  member.giveUp = () => membership.giveUp();
   const addressOf = (each: string): string => `127.0.0.1:${ports[IDS.findIndex((known) => known === each)]}`;
   const peers = new Map(IDS.filter((each) => each !== id).map((each) => [each, addressOf(each)]));
   const store = await ReplicaStore.open(engine, () => id);
@@ -119,6 +126,15 @@ describe('replicas of a group that meet in an ensemble', () => {
     await expect(after.write('b', [{ key: 'k', value: bytes('late') }], { token: 40 })).rejects.toMatchObject({
       refusal: { code: 'STALE_TOKEN' },
     });
+  });
+
+  it('elect another one when the primary lets it have the lock', async () => {
+    const [first, before] = await primary();
+    await before.write('b', [{ key: 'k', value: bytes('v') }], { token: 41 });
+    members.get(first)?.giveUp();
+    const [, after] = await primary(first);
+    expect(new TextDecoder().decode(after.get('b', 'k').value)).toBe('v');
+    await expect(before.write('b', [{ key: 'k', value: bytes('late') }], { token: 41 })).rejects.toThrow();
   });
 
   it('elect one again when the session of the primary has expired', async () => {

@@ -244,11 +244,13 @@ export class Bucket {
   }
 
   #plain(method: Call['method'], path: string, options: CallOptions, extra: Pick<Call, 'headers' | 'body'>): Call {
+    const held = this.#held;
     return {
       ...extra,
       method,
       path: `/v1/buckets/${encodeURIComponent(this.name)}${path}`,
-      signals: [options.signal, this.#held?.signal].filter((signal) => signal !== undefined),
+      signals: [options.signal, held?.signal].filter((signal) => signal !== undefined),
+      assertHeld: held === undefined ? undefined : () => held.assertHeld?.(),
     };
   }
 }

@@ -35,6 +35,21 @@ export class StaleTokenError extends FencedKvError {
   }
 }
 
+/** The replica does not serve: another one of its group does, or nobody for a moment. A client that was given the group goes on by itself. */
+export class NotPrimaryError extends FencedKvError {
+  /** Which one is, or is to be; undefined: it does not know. */
+  readonly primary: { readonly replica: string; readonly url: string | null } | undefined;
+  /** Of which it knows that. */
+  readonly epoch: number;
+
+  constructor(message: string, options: FencedKvErrorOptions & Pick<NotPrimaryError, 'primary' | 'epoch'>) {
+    super('NOT_PRIMARY', message, { ...options, retryable: true });
+    this.name = 'NotPrimaryError';
+    this.primary = options.primary;
+    this.epoch = options.epoch;
+  }
+}
+
 /** The bucket is bound to a lock, which has given no such token as the ensemble says: it is of another lock or another ensemble. */
 export class TokenNotGrantedError extends FencedKvError {
   readonly presented: number;

@@ -16,6 +16,7 @@ import type {
   WriteOptions,
 } from './bucket-types.ts';
 import { FencedKvError } from './errors.ts';
+import type { FollowOptions } from './follow-group.ts';
 import type { FencedKvOptions } from './transport.ts';
 
 /** What the value of an option is. */
@@ -44,12 +45,26 @@ const POLICY: Kind = {
   is: '"required" or "optional"',
   holds: (value) => value === 'required' || value === 'optional',
 };
+const GROUP: Kind = {
+  is: 'the name of a group: letters, digits, dots, dashes and underscores',
+  holds: (value) => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value),
+};
 const WHOLE_VALUE: Kind = {
   is: 'text or a Uint8Array',
   holds: (value) => typeof value === 'string' || value instanceof Uint8Array,
 };
 
-export const CLIENT_OPTIONS: Kinds<FencedKvOptions> = { fetch: FUNCTION, timeoutMs: DURATION };
+const FOLLOW: Kind = {
+  is: 'an object with the nodes of a Holdfast client and the group',
+  holds: (value) => typeof value === 'object' && value !== null,
+};
+const NODES: Kind = {
+  is: 'the nodes of a Holdfast client: client.nodes',
+  holds: (value) => typeof value === 'object' && value !== null && 'get' in value && 'watch' in value,
+};
+
+export const CLIENT_OPTIONS: Kinds<FencedKvOptions> = { fetch: FUNCTION, timeoutMs: DURATION, follow: FOLLOW };
+export const FOLLOW_OPTIONS: Kinds<FollowOptions> = { nodes: NODES, group: GROUP };
 export const CALL_OPTIONS: Kinds<CallOptions> = { signal: SIGNAL };
 export const WRITE_OPTIONS: Kinds<WriteOptions> = { ifRevision: CONDITION, ...CALL_OPTIONS };
 export const PUT_OPTIONS: Kinds<PutOptions> = { ttlMs: POSITIVE, ...WRITE_OPTIONS };

@@ -1,26 +1,33 @@
 /**
  * One request to a fenced-kvd and its answer, with a bound on its time. Failures come out as {@link FencedKvError}s that say
- * whether a write may have happened. It never retries.
+ * whether a write may have happened. Of a group, a request that certainly changed nothing is sent again (servers.ts).
  */
 
 import { offAbort, onAbort } from '@holdfast/runtime';
+
+import { CallLimit } from './call-limit.ts';
 import {
   ChangesMissedError,
   FencedKvError,
+  NotPrimaryError,
   PreconditionFailedError,
   StaleTokenError,
   TokenNotGrantedError,
   TokenNotInstalledError,
   TokenRequiredError,
 } from './errors.ts';
+import type { FollowOptions } from './follow-group.ts';
+import type { Servers } from './servers.ts';
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
 export interface FencedKvOptions {
   /** @default the global `fetch` */
   readonly fetch?: Fetch;
-  /** The bound on one call's answer; a write that had none may still happen. @default 10,000 */
+  /** The bound on one call's answer, all its tries together; a write that had none may still happen. @default 10,000 */
   readonly timeoutMs?: number;
+  /** Follows the group's configuration in its ensemble, until `close`. @default none: the replicas tell who is primary */
+  readonly follow?: FollowOptions;
 }
 
 export interface Call {
@@ -30,6 +37,8 @@ export interface Call {
   /** A stream is sent as it comes. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly signals: readonly AbortSignal[];
+  /** Before it is sent again. Throws when the lock may be lost. */
+  readonly assertHeld?: (() => void) | undefined;
 }
 
 export interface Answer {
@@ -39,7 +48,7 @@ export interface Answer {
 }
 
 export interface TransportOptions {
-  readonly url: string;
+  readonly servers: Servers;
   readonly timeoutMs: number;
   readonly fetch: Fetch;
 }
@@ -64,36 +73,85 @@ export async function sendForStream(options: TransportOptions, call: Call): Prom
   return await exchange(options, call, async (response, limit) => {
     limit.endTime();
     const body = response.body ?? new Blob([]).stream();
-    return { headers: response.headers, body: endingWith(body, call, limit, options) };
+    // Where the call went: another may have become primary since.
+    const target = { ...options, url: response.url === '' ? options.servers.url : new URL(response.url).origin };
+    return { headers: response.headers, body: endingWith(body, call, limit, target) };
   });
 }
 
-async function exchange<T>(
-  options: TransportOptions,
-  call: Call,
-  succeeded: (response: Response, limit: CallLimit) => Promise<T>,
-): Promise<T> {
+type Succeeded<T> = (response: Response, limit: CallLimit) => Promise<T>;
+
+const EPOCH_HEADER = 'group-epoch';
+
+async function exchange<T>(options: TransportOptions, call: Call, succeeded: Succeeded<T>): Promise<T> {
+  const { servers, timeoutMs } = options;
+  const endMs = performance.now() + timeoutMs;
+  const reads = call.method === 'GET';
+  const streamed = call.body instanceof ReadableStream;
+  let leftMs = timeoutMs;
+  for (;;) {
+    const { url } = servers;
+    const limitMs = reads ? Math.min(leftMs, timeoutMs * servers.shareOfRead) : leftMs;
+    try {
+      return await exchangeOnce({ url, timeoutMs: limitMs, fetch: options.fetch }, servers, call, succeeded);
+    } catch (error) {
+      if (!(error instanceof FencedKvError)) throw error;
+      const pauseMs = servers.failed({ url, error, reads, streamed });
+      leftMs = endMs - performance.now() - (pauseMs ?? 0);
+      if (pauseMs === undefined || leftMs <= 0) throw error;
+      await pause(pauseMs, servers, call.signals);
+      call.assertHeld?.();
+    }
+  }
+}
+
+/** Ends early with news of who is primary, and with the call's signals: the next try says so. */
+async function pause(ms: number, servers: Servers, signals: readonly AbortSignal[]): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, ms);
+    const forget = servers.onNews(done);
+    for (const signal of signals) onAbort(signal, done);
+    function done(): void {
+      clearTimeout(timer);
+      forget();
+      for (const signal of signals) offAbort(signal, done);
+      resolve();
+    }
+  });
+}
+
+/** Where one try goes. */
+interface Target {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly fetch: Fetch;
+}
+
+async function exchangeOnce<T>(target: Target, servers: Servers, call: Call, succeeded: Succeeded<T>): Promise<T> {
   const aborted = call.signals.find((signal) => signal.aborted);
   if (aborted !== undefined) throw abortedError(aborted.reason, false);
-  const limit = new CallLimit(options.timeoutMs, call.signals);
+  const limit = new CallLimit(target.timeoutMs, call.signals);
   const writes = call.method !== 'GET';
+  const { epoch } = servers;
   let refused: Answer;
   try {
     const init = {
       method: call.method,
-      headers: call.headers ?? {},
+      headers: epoch === undefined ? (call.headers ?? {}) : { ...call.headers, [EPOCH_HEADER]: String(epoch) },
       body: call.body ?? null,
       redirect: 'error',
       signal: limit.signal,
       ...(call.body instanceof ReadableStream ? { duplex: 'half' as const } : {}),
     } as const;
-    const response = await options.fetch(`${options.url}${call.path}`, init);
+    const response = await target.fetch(`${target.url}${call.path}`, init);
+    const answeredIn = response.headers.get(EPOCH_HEADER);
+    if (answeredIn !== null && /^[0-9]{1,16}$/.test(answeredIn)) servers.answered(Number(answeredIn));
     if (response.status >= 200 && response.status < 300) return await succeeded(response, limit);
     const body = new Uint8Array(await response.arrayBuffer());
     refused = { status: response.status, headers: response.headers, body };
   } catch (error) {
     limit.end();
-    throw transportError(error, call, limit, options, writes);
+    throw transportError(error, call, limit, target, writes);
   }
   limit.end();
   throw answerError(refused, writes);
@@ -104,7 +162,7 @@ function endingWith(
   body: ReadableStream<Uint8Array>,
   call: Call,
   limit: CallLimit,
-  options: TransportOptions,
+  options: Target,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({
@@ -129,48 +187,6 @@ function endingWith(
   });
 }
 
-/** Longer ones make Node's timers fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/**
- * The time and the signals that end one call, as one signal of its own. `AbortSignal.timeout` and `any` would do the same, and stay
- * behind: 2.4 KB a call for as long as the limit, and some for as long as the caller's signal lives.
- */
-class CallLimit {
-  timedOut = false;
-  readonly #aborter = new AbortController();
-  readonly #signals: readonly AbortSignal[];
-  readonly #abort = (reason: unknown): void => this.#aborter.abort(reason);
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(timeoutMs: number, signals: readonly AbortSignal[]) {
-    this.#signals = signals;
-    for (const signal of signals) onAbort(signal, this.#abort);
-    this.#timer = setTimeout(
-      () => {
-        this.timedOut = true;
-        this.#aborter.abort();
-      },
-      Math.min(timeoutMs, MAX_TIMER_MS),
-    );
-  }
-
-  get signal(): AbortSignal {
-    return this.#aborter.signal;
-  }
-
-  /** No limit of time any more. */
-  endTime(): void {
-    clearTimeout(this.#timer);
-  }
-
-  /** Leaves neither a timer nor a listener behind. */
-  end(): void {
-    this.endTime();
-    for (const signal of this.#signals) offAbort(signal, this.#abort);
-  }
-}
-
 /** A field of a JSON answer that the interface promises. */
 export function parseJson(answer: Answer): Readonly<Record<string, unknown>> {
   try {
@@ -188,17 +204,11 @@ export function parseJson(answer: Answer): Readonly<Record<string, unknown>> {
   );
 }
 
-function transportError(
-  error: unknown,
-  call: Call,
-  limit: CallLimit,
-  options: TransportOptions,
-  writes: boolean,
-): FencedKvError {
+function transportError(error: unknown, call: Call, limit: CallLimit, options: Target, writes: boolean): FencedKvError {
   const aborted = call.signals.find((signal) => signal.aborted);
   if (aborted !== undefined) return abortedError(aborted.reason, writes);
   if (limit.timedOut) {
-    return new FencedKvError('TIMEOUT', `${options.url} did not answer within ${options.timeoutMs} ms`, {
+    return new FencedKvError('TIMEOUT', `${options.url} did not answer within ${Math.round(options.timeoutMs)} ms`, {
       cause: error,
       retryable: true,
       indeterminate: writes,
@@ -239,6 +249,12 @@ function answerError(answer: Answer, writes: boolean): FencedKvError {
       return new TokenRequiredError(message);
     case 'TOKEN_NOT_INSTALLED':
       return new TokenNotInstalledError(message, presented, highest);
+    case 'NOT_PRIMARY':
+      return new NotPrimaryError(message, {
+        primary: primaryOf(body['primary']),
+        epoch: Number(body['epoch']),
+        indeterminate: writes && body['indeterminate'] !== false,
+      });
     case 'PRECONDITION_FAILED': {
       const { key, revision } = body;
       return new PreconditionFailedError(message, String(key), typeof revision === 'number' ? revision : null);
@@ -253,6 +269,12 @@ function answerError(answer: Answer, writes: boolean): FencedKvError {
       });
     }
   }
+}
+
+function primaryOf(value: unknown): NotPrimaryError['primary'] {
+  if (typeof value !== 'object' || value === null || !('replica' in value) || !('url' in value)) return undefined;
+  const { replica, url } = value;
+  return typeof replica === 'string' ? { replica, url: typeof url === 'string' ? url : null } : undefined;
 }
 
 function describeError(error: unknown): string {

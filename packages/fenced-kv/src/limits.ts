@@ -86,3 +86,13 @@ export const UNREAD_TIMEOUT_MS = 10_000;
 export const MAX_LIST_KEY_BYTES: number = 128 * 1024;
 /** How old what `GET /metrics` answers may be: whoever asks meanwhile is given the same. */
 export const METRICS_MAX_AGE_MS = 1_000;
+/** The shortest time that a primary waits for a silent replica before it removes it. */
+export const MIN_REMOVAL_MS = 200;
+/** The longest one. */
+export const MAX_REMOVAL_MS = 600_000;
+/** Bytes of the file with the secret of a group. */
+export const MAX_SECRET_FILE_BYTES = 4_096;
+/** The shortest session of a replica at the ensemble, which has the same bounds for all. */
+export const MIN_SESSION_TIMEOUT_MS = 1_000;
+/** The longest one. */
+export const MAX_SESSION_TIMEOUT_MS = 120_000;

@@ -6,7 +6,7 @@ import { descriptorLimit, nodeRuntime } from '@holdfast/runtime/node';
 
 import { backup, restore } from './daemon/backup.ts';
 import { bind } from './daemon/bind.ts';
-import { linkToEnsemble } from './daemon/ensemble-authority.ts';
+import { connectToEnsemble, linkToEnsemble } from './daemon/ensemble-authority.ts';
 import { resetFence } from './daemon/reset-fence.ts';
 import { runProgram } from './daemon/program.ts';
 import { serve } from './daemon/serve.ts';
@@ -27,13 +27,12 @@ process.stderr.on('error', () => {});
 process.exitCode = await runProgram(process.argv.slice(2), {
   async serve({ logLevel, ...options }) {
     const logger = pino({ name: 'fenced-kvd', level: logLevel }, pino.destination(2));
-    const { clock, disk } = nodeRuntime({ logger });
     await serve(options, {
-      clock,
-      disk,
+      ...nodeRuntime({ logger }),
       logger,
       descriptorLimit: descriptorLimit(),
       linkToEnsemble: (servers) => linkToEnsemble(servers, { logger }),
+      connectToEnsemble: async (servers, session) => await connectToEnsemble(servers, { ...session, logger }),
       stopRequested: stopSignal(),
       onServing: (url) => process.stdout.write(`fenced-kvd serves ${url}\n`),
     });

@@ -13,10 +13,13 @@ import { restoreBackup } from '../backup/restore.ts';
 import type { RestoreCounts } from '../backup/restore.ts';
 import type { BackupCounts } from '../backup/take-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
+import type { Engine } from '../engines/engine.ts';
 import { EngineError } from '../engines/engine-error.ts';
 import { LMDB_FILE_NAME } from '../engines/lmdb-engine.ts';
 import { FencedStore } from '../fenced-store.ts';
-import { openEngine, toExitError } from './data-directory.ts';
+import { assertFormat, FORMAT_KEY } from '../keyspace.ts';
+import { offlineBuckets, replicaDirectory } from '../replication/durable/index.ts';
+import { assertNoReplica, openEngine, toExitError } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import { assertHasData, exitErrorOf } from './on-bucket.ts';
 
@@ -46,9 +49,9 @@ export async function backup(options: BackupOptions, dependencies: BackupDepende
     throw new ExitError(EXIT_CODE.usage, `there is no data of fenced-kvd in ${data}; correct --data`);
   }
   await assertAbsent(to, disk);
-  const opened = await openEngine(data, dependencies, async (engine) => await FencedStore.open(engine));
+  const opened = await openEngine(data, dependencies, async (engine) => await bucketsOf(engine));
   try {
-    return await ofFile(to, async () => await writeBackup(to, disk, opened.engine));
+    return await ofFile(to, async () => await writeBackup(to, disk, opened.prepared));
   } catch (error) {
     throw error instanceof EngineError ? toExitError(data, error) : error;
   } finally {
@@ -65,7 +68,7 @@ export async function restore(options: RestoreOptions, dependencies: BackupDepen
     await ofFile(from, async () => {
       for await (const record of readBackup(file)) void record;
     });
-    const opened = await openEngine(data, dependencies, async () => undefined);
+    const opened = await openEngine(data, dependencies, async (engine) => assertNoReplica(data, engine));
     try {
       return await ofFile(from, async () => await restoreBackup(opened.engine, readBackup(file)));
     } catch (error) {
@@ -75,6 +78,21 @@ export async function restore(options: RestoreOptions, dependencies: BackupDepen
     }
   } finally {
     await file.close();
+  }
+}
+
+/** Of a replica: what it has of the group's data, with nothing of its own. It is opened, not changed. */
+async function bucketsOf(engine: Engine): Promise<Engine> {
+  if (replicaDirectory(engine).id === undefined) {
+    await FencedStore.open(engine);
+    return engine;
+  }
+  try {
+    const buckets = await offlineBuckets(engine);
+    buckets.read((reader) => assertFormat(reader.get(FORMAT_KEY)));
+    return buckets;
+  } catch (error) {
+    throw exitErrorOf(error);
   }
 }
 

@@ -11,6 +11,7 @@ import { EngineError } from '../engines/engine-error.ts';
 import { FencedStore } from '../fenced-store.ts';
 import type { StoreOptions } from '../fenced-store.ts';
 import { LMDB_FILE_NAME, openLmdbEngine } from '../engines/lmdb-engine.ts';
+import { replicaDirectory } from '../replication/durable/index.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 export interface DataDirectory {
@@ -35,7 +36,10 @@ export async function openDataDirectory(
   path: string,
   options: DirectoryOptions & StoreOptions,
 ): Promise<DataDirectory> {
-  const opened = await openEngine(path, options, async (engine) => await FencedStore.open(engine, options));
+  const opened = await openEngine(path, options, async (engine) => {
+    assertNoReplica(path, engine);
+    return await FencedStore.open(engine, options);
+  });
   return { store: opened.prepared, close: async () => await opened.close() };
 }
 
@@ -66,6 +70,17 @@ export async function openEngine<T>(
     await closeAll(path, [async () => engine?.close(), async () => lock?.release()]).catch(() => {});
     throw toExitError(path, error);
   }
+}
+
+/** What is written to the buckets of a replica beside its log, no other replica has. @throws ExitError */
+export function assertNoReplica(path: string, engine: Engine): void {
+  const { id } = replicaDirectory(engine);
+  if (id === undefined) return;
+  throw new ExitError(
+    EXIT_CODE.usage,
+    `data directory ${path} is that of replica ${id} of a group, and changes only with the group; start it with --replica-of, ` +
+      'or choose another --data',
+  );
 }
 
 /** Each of them, whatever becomes of those before. Rejects with {@link ExitError}, for the first that failed. */

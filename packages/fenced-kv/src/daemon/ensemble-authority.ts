@@ -1,13 +1,16 @@
 /** Looks at locks at the ensemble, as an operator does: linearizable, and without a session. It is connected to when it is first asked. */
 
-import { connectOperator, HoldfastError, InvalidArgumentError } from '@holdfast/client';
-import type { OperatorClient } from '@holdfast/client';
+import { connect, connectOperator, HoldfastError, InvalidArgumentError } from '@holdfast/client';
+import type { Client, OperatorClient } from '@holdfast/client';
 import type { Logger } from '@holdfast/runtime';
 
 import { AuthorityError } from '../confirmation.ts';
 import type { LockAuthority, LockLook } from '../confirmation.ts';
 import { LOOK_TIMEOUT_MS } from '../limits.ts';
 import { invalidArgument } from '../refusal.ts';
+
+/** A replica tries again after it. */
+const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface EnsembleLink extends LockAuthority {
   close(): Promise<void>;
@@ -48,6 +51,19 @@ export function linkToEnsemble(servers: readonly string[], { logger }: { readonl
       await client?.close();
     },
   };
+}
+
+/** A session for a replica. Rejects with HoldfastError where it cannot be had in a moment. */
+export async function connectToEnsemble(
+  servers: readonly string[],
+  options: { readonly sessionTimeoutMs: number; readonly signal: AbortSignal; readonly logger: Logger },
+): Promise<Client> {
+  return await connect({
+    servers: [...servers],
+    label: 'fenced-kvd',
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    ...options,
+  });
 }
 
 async function lookThrough(client: OperatorClient, lock: string): Promise<LockLook> {

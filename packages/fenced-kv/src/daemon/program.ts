@@ -58,7 +58,7 @@ export function buildProgram(actions: Actions): Command {
     .option('--allow-token-jumps', 'take tokens any distance above the highest of their bucket', false)
     .option(
       '--ensemble <host:port,...>',
-      'client addresses of the lock ensemble, which confirms tokens of bound buckets',
+      'client addresses of the lock ensemble, which confirms tokens of bound buckets and elects replicas',
     )
     .option('--verify-tokens', 'take no new token in a bucket that is bound to no lock; needs --ensemble', false)
     .option(
@@ -77,6 +77,7 @@ export function buildProgram(actions: Actions): Command {
         throw new ExitError(EXIT_CODE.usage, 'say with --data where the data is to be kept');
       await actions.serve({ ...options, data: options.data });
     });
+  addReplicaOptions(program);
   program
     .command('reset-fence <bucket>')
     .description('Let lower tokens pass again in a bucket, while no server runs on the data.')
@@ -110,6 +111,22 @@ export function buildProgram(actions: Actions): Command {
       await actions.restore(options);
     });
   return program;
+}
+
+function addReplicaOptions(program: Command): void {
+  program
+    .option('--replica-of <group>', 'be a replica of this group; needs --ensemble and the settings below')
+    .option('--replica-id <id>', 'id of this data directory in the group, for all time')
+    .option('--replicas <id=host:port,...>', 'where all replicas of the group listen for each other, this one too')
+    .option('--peer-listen <host:port>', 'where this one listens for the others (default: as --replicas says)')
+    .option('--advertise <url>', 'where clients find this replica (default: --listen)')
+    .option('--secret-file <file>', 'file with the secret of the group, of at least 16 bytes')
+    .option(
+      '--initial-in-sync <id,...>',
+      'replicas with which a new group begins; where it exists, this changes nothing',
+    )
+    .option('--session-timeout-ms <ms>', 'how long the ensemble waits for a silent primary (default: 4000)', parseCount)
+    .option('--removal-ms <ms>', 'how long a primary waits for a silent replica (default: 2000)', parseCount);
 }
 
 function parseCount(text: string): number {

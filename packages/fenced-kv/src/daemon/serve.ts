@@ -3,25 +3,30 @@
  * under way and close the data. A failed disk ends the process, because what it holds is known again only after a restart.
  */
 
+import type { Client } from '@holdfast/client';
 import { RefusalLog } from '@holdfast/runtime';
-import type { Clock, Disk, Logger } from '@holdfast/runtime';
+import type { Clock, Disk, Logger, Network, Random } from '@holdfast/runtime';
 import { connectionRoom } from '@holdfast/runtime/node';
 
 import { describeError } from '../engines/engine-error.ts';
-import { ExpiryLoop } from '../expiry-loop.ts';
 import { createHttpHandler } from '../http/handler.ts';
 import { hostPolicy, isLoopback } from '../http/guard.ts';
+import type { HostPolicy } from '../http/guard.ts';
 import { listen, parseAddress } from '../http/server.ts';
 import type { HttpServer } from '../http/server.ts';
 import { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { openSingle } from './backend.ts';
+import type { Backend } from './backend.ts';
 import type { EnsembleLink } from './ensemble-authority.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
+import { ReplicaBackend } from './replica-backend.ts';
+import { readSecret, replicaSettings } from './replica-settings.ts';
+import type { ReplicaOptions, ReplicaSettings } from './replica-settings.ts';
 
 /** How long a stop waits for the requests under way. */
 const STOP_GRACE_MS = 5_000;
 
-export interface ServeOptions {
+export interface ServeOptions extends ReplicaOptions {
   readonly listen: string;
   readonly data: string;
   readonly insecure: boolean;
@@ -39,10 +44,18 @@ export interface ServeDependencies {
   readonly clock: Clock;
   readonly disk: Disk;
   readonly logger: Logger;
+  /** Between replicas. */
+  readonly network: Network;
+  readonly random: Random;
   /** How many files the process may have open; undefined where the system does not say. */
   readonly descriptorLimit: number | undefined;
   /** Where locks are looked at; connects when it is first asked. */
   linkToEnsemble(servers: readonly string[]): EnsembleLink;
+  /** A session at the ensemble, for a replica. Rejects where it cannot be had. */
+  connectToEnsemble(
+    servers: readonly string[],
+    options: { readonly sessionTimeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Client>;
   /** Resolves with the name of the signal that asks to stop. */
   readonly stopRequested: Promise<string>;
   /** Called once, when requests are answered from now on. */
@@ -67,27 +80,18 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     );
   }
   const servers = ensembleServers(options);
+  const settings = replicaSettings(options, servers);
   const maxConnections = roomForConnections(options, dependencies);
   const failure = newSignal<Error>();
-  const { allowTokenJumps, verifyTokens } = options;
+  const secret = settings === undefined ? undefined : await readSecret(settings.secretFile, disk);
   const ensemble = servers === undefined ? undefined : dependencies.linkToEnsemble(servers);
-  const directory = await openDataDirectory(options.data, {
-    disk,
-    logger,
-    onFailure: failure.resolve,
-    allowTokenJumps,
-    authority: ensemble,
-    demandLocks: verifyTokens,
-    clock: dependencies.clock,
-  });
-  const expiry = new ExpiryLoop(directory.store, dependencies);
+  const backend = await openBackend(options, { ensemble, settings, secret, onFailure: failure.resolve }, dependencies);
   const refusals = new RefusalLog('closed a connection', dependencies);
   let failed: Error | undefined;
   let notClosed: unknown;
   try {
-    const { store } = directory;
-    const hosts = hostPolicy(address.host);
-    const handler = createHttpHandler({ store, hosts, processMetrics: true }, dependencies);
+    const hosts = hostsOf(address.host, settings);
+    const handler = createHttpHandler({ store: backend.source, hosts, processMetrics: true }, dependencies);
     const { maxConnectionsPerAddress = MAX_CONNECTIONS_PER_ADDRESS } = options;
     const refused = refusals.refused.bind(refusals);
     const server = await listen(handler, address, { maxConnections, maxConnectionsPerAddress, refused }).catch(
@@ -96,19 +100,49 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
       },
     );
     logger.info({ url: server.url, data: options.data }, 'serving');
+    backend.begin(server.url);
     dependencies.onServing(server.url);
-    const closing = (): void => directory.store.stopFollowing();
+    const closing = (): void => backend.stopFollowing();
     failed = await serveUntilEnd(server, failure.promise, { ...dependencies, closing });
   } finally {
     refusals.stop();
     await ensemble?.close();
-    await expiry.stop();
-    notClosed = await directory.close().catch((error: unknown) => error);
+    notClosed = await backend.close().catch((error: unknown) => error);
   }
   // A disk that has failed refuses to be let go of, too: what has ended the program is what it says.
+  if (failed instanceof ExitError) throw failed;
   if (failed !== undefined) throw new ExitError(EXIT_CODE.diskError, failed.message, { cause: failed });
   if (notClosed !== undefined) throw notClosed;
   logger.info({}, 'stopped');
+}
+
+/** Rejects with {@link ExitError}. */
+async function openBackend(
+  options: ServeOptions,
+  parts: {
+    readonly ensemble: EnsembleLink | undefined;
+    readonly settings: ReplicaSettings | undefined;
+    readonly secret: Uint8Array | undefined;
+    readonly onFailure: (error: Error) => void;
+  },
+  dependencies: ServeDependencies,
+): Promise<Backend> {
+  const { data, allowTokenJumps, verifyTokens } = options;
+  const { ensemble, settings, secret, onFailure } = parts;
+  const store = { allowTokenJumps, authority: ensemble, demandLocks: verifyTokens, clock: dependencies.clock };
+  const deps = { ...dependencies, onFailure };
+  if (settings === undefined || secret === undefined) return await openSingle(data, store, deps);
+  const { servers, sessionTimeoutMs } = settings;
+  const connect = async (signal: AbortSignal): Promise<Client> =>
+    await dependencies.connectToEnsemble(servers, { sessionTimeoutMs, signal });
+  return await ReplicaBackend.open(data, { settings, secret, store }, { ...deps, connect });
+}
+
+/** Clients come to the name under which a replica is known to its group, too. */
+function hostsOf(host: string, settings: ReplicaSettings | undefined): HostPolicy {
+  const hosts = hostPolicy(host);
+  if (settings?.advertise === undefined) return hosts;
+  return { ...hosts, names: [...hosts.names, new URL(settings.advertise).hostname.replace(/^\[|\]$/g, '')] };
 }
 
 /** @throws ExitError */
@@ -148,7 +182,7 @@ async function serveUntilEnd(
 ): Promise<Error | undefined> {
   const end = await Promise.race([stopRequested, failure]);
   if (typeof end === 'string') logger.info({ signal: end }, 'stopping');
-  else logger.error({ err: end }, 'the disk failed; stopping');
+  else logger.error({ err: end }, 'the disk failed, or the group does not take this replica; stopping');
   closing();
   await server.close(STOP_GRACE_MS);
   return typeof end === 'string' ? undefined : end;

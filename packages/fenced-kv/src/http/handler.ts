@@ -11,7 +11,7 @@ import type { Clock, Logger } from '@holdfast/runtime';
 
 import { AuthorityError } from '../confirmation.ts';
 import { describeError, EngineError } from '../engines/engine-error.ts';
-import type { FencedStore } from '../fenced-store.ts';
+import { FencedStore } from '../fenced-store.ts';
 import type { ValueUpload } from '../keys/large-values.ts';
 import { BodyReader } from './body-reader.ts';
 import { parseBatchBody, parseBucketBody, parseFenceBody } from './body.ts';
@@ -20,8 +20,10 @@ import type { HostPolicy } from './guard.ts';
 import {
   assertMediaType,
   assertNoBody,
+  EPOCH_HEADER,
   MediaTypeError,
   parseConditions,
+  parseEpoch,
   parseFrom,
   parseHolder,
   parseLimit,
@@ -32,13 +34,17 @@ import { streamChanges } from './change-stream.ts';
 import { StoreMetrics } from './metrics.ts';
 import { OPENAPI_DOCUMENT } from './openapi/document.ts';
 import { ENGINE_STATUS, REFUSAL_STATUS } from './status.ts';
+import { figuresOf, groupError, healthOf } from './source-facts.ts';
+import { NotPrimaryError, onlyStore } from './store-source.ts';
+import type { Served, StoreSource } from './store-source.ts';
 import { streamValue } from './value-stream.ts';
 import { MAX_BATCH_BODY_BYTES, MAX_FOLLOWERS, MAX_JSON_BODY_BYTES } from '../limits.ts';
 import { holds } from '../keys/precondition.ts';
 import { RefusedError } from '../refusal.ts';
 
 export interface HttpOptions {
-  readonly store: FencedStore;
+  /** Of a replica: what says for each request which store answers. */
+  readonly store: FencedStore | StoreSource;
   readonly hosts: HostPolicy;
   /** `GET /metrics` has those of the process, too. @default false */
   readonly processMetrics?: boolean;
@@ -55,9 +61,9 @@ interface RouteDeps {
   readonly logger: Logger;
 }
 
-/** `code`: that of an answer which is an error. */
+/** `code`: that of an answer which is an error. `served`: what answers, under `/v1`. */
 interface Env {
-  Variables: { code?: string };
+  Variables: { code?: string; served: Served };
 }
 type App = Hono<Env>;
 type RequestContext = Context<Env>;
@@ -73,13 +79,18 @@ const JSON_TYPE = 'application/json';
 const RETRY_AFTER_SECONDS = '1';
 
 export function createHttpHandler(options: HttpOptions, dependencies: HttpDependencies): HttpHandler {
-  const { store } = options;
+  const source = options.store instanceof FencedStore ? onlyStore(options.store) : options.store;
   const { logger, clock = { monotonicMs: () => performance.now() } } = dependencies;
   const app: App = new Hono<Env>();
   const bodies = new BodyReader();
   const followers = { count: 0 };
   const metrics = new StoreMetrics(
-    { store: () => store.figures, heldBytes: () => bodies.heldBytes, followers: () => followers.count },
+    {
+      store: () => figuresOf(source),
+      heldBytes: () => bodies.heldBytes,
+      followers: () => followers.count,
+      group: source.group === undefined ? undefined : () => source.group,
+    },
     { ofProcess: options.processMetrics ?? false, clock },
   );
   app.use(async (c, next) => {
@@ -90,9 +101,10 @@ export function createHttpHandler(options: HttpOptions, dependencies: HttpDepend
     metrics.answered({ method, path, status: c.res.status, code: c.get('code'), seconds });
   });
   addGuard(app, options.hosts);
-  addKeyRoutes(app, store, { bodies, logger });
-  addBucketRoutes(app, store, bodies);
-  addChangesRoute(app, store, followers);
+  addServed(app, source);
+  addKeyRoutes(app, { bodies, logger });
+  addBucketRoutes(app, bodies);
+  addChangesRoute(app, followers);
   app.get('/metrics', async (c) => {
     const { contentType, body } = await metrics.text();
     return c.body(body, 200, { 'content-type': contentType });
@@ -100,16 +112,13 @@ export function createHttpHandler(options: HttpOptions, dependencies: HttpDepend
   app.all('/metrics', (c) => methodNotAllowed(c, 'GET'));
   app.get('/openapi.json', (c) => c.json(OPENAPI_DOCUMENT));
   app.all('/openapi.json', (c) => methodNotAllowed(c, 'GET'));
-  app.get('/health', (c) => {
-    store.assertServing();
-    return c.json({ status: 'ok' });
-  });
+  app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(source) }));
   app.all('/health', (c) => methodNotAllowed(c, 'GET'));
   app.notFound((c) => {
     c.set('code', 'NOT_FOUND');
     return c.json({ code: 'NOT_FOUND', message: `there is nothing at ${new URL(c.req.url).pathname}` }, 404);
   });
-  app.onError((error, c) => answerError(error, c, logger));
+  app.onError((error, c) => answerError(groupError(error, source), c, logger));
   return (request) => app.fetch(request);
 }
 
@@ -136,20 +145,37 @@ function forbidden(c: RequestContext, code: string, message: string): Response {
   return c.json({ code, message }, 403);
 }
 
-function addKeyRoutes(app: App, store: FencedStore, { bodies, logger }: RouteDeps): void {
+/** Before any route of a store: which one answers, and, for a read, that nobody has become primary in a higher epoch. */
+function addServed(app: App, source: StoreSource): void {
+  app.use('/v1/*', async (c, next) => {
+    const served = source.present();
+    const { epoch, confirm } = served;
+    const known = parseEpoch(c.req.raw.headers);
+    const { group } = source;
+    // A client that has seen a later epoch is not to be answered from an earlier one.
+    if (group !== undefined && epoch !== undefined && known > epoch)
+      throw new NotPrimaryError({ ...group, primary: null });
+    c.set('served', served);
+    if (confirm !== undefined && (c.req.method === 'GET' || c.req.method === 'HEAD')) await confirm();
+    await next();
+    if (epoch !== undefined) c.header(EPOCH_HEADER, String(epoch));
+  });
+}
+
+function addKeyRoutes(app: App, { bodies, logger }: RouteDeps): void {
   const path = `${BUCKET}/keys/*`;
   app.get(`${BUCKET}/keys`, (c) => {
     const { bucket } = parsePath(c.req.url);
     const { prefix, after, limit } = c.req.query();
     const holder = parseHolder(c.req.raw.headers);
-    return c.json({ bucket, ...store.list(bucket, { prefix, after, limit: parseLimit(limit), ...holder }) });
+    return c.json({ bucket, ...storeOf(c).list(bucket, { prefix, after, limit: parseLimit(limit), ...holder }) });
   });
   app.all(`${BUCKET}/keys`, (c) => methodNotAllowed(c, 'GET'));
   app.get(path, (c) => {
     const { bucket, key } = parsePath(c.req.url);
     const { headers } = c.req.raw;
     const conditions = parseConditions(headers);
-    const found = store.open(bucket, key, parseHolder(headers));
+    const found = storeOf(c).open(bucket, key, parseHolder(headers));
     const { revision, value } = found;
     const expires = found.expiresInMs === undefined ? {} : { 'expires-in-ms': String(found.expiresInMs) };
     const etag = { etag: formatTag(revision), ...expires };
@@ -174,9 +200,9 @@ function addKeyRoutes(app: App, store: FencedStore, { bodies, logger }: RouteDep
     const conditions = parseConditions(headers);
     assertMediaType(headers, OCTETS);
     const ttlMs = parseTtl(c.req.query('ttlMs'));
-    const beginUpload = (): ValueUpload => store.upload(bucket, holder);
+    const beginUpload = (): ValueUpload => storeOf(c).upload(bucket, holder);
     return await bodies.withValue(c.req.raw, beginUpload, async (value) => {
-      const { revision } = await store.write(bucket, [{ key, value, conditions, ttlMs }], holder);
+      const { revision } = await storeOf(c).write(bucket, [{ key, value, conditions, ttlMs }], holder);
       return c.body(null, 204, { etag: formatTag(revision) });
     });
   });
@@ -185,7 +211,7 @@ function addKeyRoutes(app: App, store: FencedStore, { bodies, logger }: RouteDep
     const { headers } = c.req.raw;
     assertNoBody(headers);
     const writes = [{ key, value: undefined, conditions: parseConditions(headers) }];
-    await store.write(bucket, writes, parseHolder(headers));
+    await storeOf(c).write(bucket, writes, parseHolder(headers));
     return c.body(null, 204);
   });
   app.all(path, (c) => methodNotAllowed(c, 'GET, PUT, DELETE'));
@@ -194,40 +220,40 @@ function addKeyRoutes(app: App, store: FencedStore, { bodies, logger }: RouteDep
     const holder = parseHolder(c.req.raw.headers);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_BATCH_BODY_BYTES, async (body) => {
-      const { revision } = await store.write(bucket, parseBatchBody(body), holder);
+      const { revision } = await storeOf(c).write(bucket, parseBatchBody(body), holder);
       return c.json({ revision }, 200, { etag: formatTag(revision) });
     });
   });
   app.all(`${BUCKET}/batch`, (c) => methodNotAllowed(c, 'POST'));
 }
 
-function addBucketRoutes(app: App, store: FencedStore, bodies: BodyReader): void {
+function addBucketRoutes(app: App, bodies: BodyReader): void {
   app.post(`${BUCKET}/fence`, async (c) => {
     const { bucket } = parsePath(c.req.url);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
       const { token, floor } = parseFenceBody(body);
-      return c.json(await store.install(bucket, token, floor));
+      return c.json(await storeOf(c).install(bucket, token, floor));
     });
   });
   app.all(`${BUCKET}/fence`, (c) => methodNotAllowed(c, 'POST'));
   app.get(BUCKET, (c) => {
     const { bucket } = parsePath(c.req.url);
-    return c.json(store.info(bucket, parseHolder(c.req.raw.headers)));
+    return c.json(storeOf(c).info(bucket, parseHolder(c.req.raw.headers)));
   });
   app.put(BUCKET, async (c) => {
     const { bucket } = parsePath(c.req.url);
     assertMediaType(c.req.raw.headers, JSON_TYPE);
     return await bodies.withBody(c.req.raw, MAX_JSON_BODY_BYTES, async (body) => {
       const { tokens = 'required', lock } = parseBucketBody(body);
-      const { created } = await store.create(bucket, { tokens, lock });
+      const { created } = await storeOf(c).create(bucket, { tokens, lock });
       return c.json({ bucket, tokens, lock: lock ?? null }, created ? 201 : 200);
     });
   });
   app.all(BUCKET, (c) => methodNotAllowed(c, 'GET, PUT'));
 }
 
-function addChangesRoute(app: App, store: FencedStore, followers: { count: number }): void {
+function addChangesRoute(app: App, followers: { count: number }): void {
   app.get(`${BUCKET}/changes`, (c) => {
     const { bucket } = parsePath(c.req.url);
     const { headers } = c.req.raw;
@@ -235,7 +261,7 @@ function addChangesRoute(app: App, store: FencedStore, followers: { count: numbe
     if (followers.count >= MAX_FOLLOWERS) {
       throw new EngineError('OVERLOADED', `${MAX_FOLLOWERS} connections follow buckets already; try again later`);
     }
-    const followed = store.follow(bucket, from, parseHolder(headers));
+    const followed = storeOf(c).follow(bucket, from, parseHolder(headers));
     followers.count += 1;
     const ended = (): void => {
       followers.count -= 1;
@@ -244,6 +270,10 @@ function addChangesRoute(app: App, store: FencedStore, followers: { count: numbe
     return c.body(stream, 200, { 'content-type': 'text/event-stream' });
   });
   app.all(`${BUCKET}/changes`, (c) => methodNotAllowed(c, 'GET'));
+}
+
+function storeOf(c: RequestContext): FencedStore {
+  return c.get('served').store;
 }
 
 function formatTag(revision: number): string {
@@ -266,6 +296,11 @@ function answerError(error: Error, c: RequestContext, logger: Logger): Response 
   if (error instanceof MediaTypeError) {
     c.set('code', 'UNSUPPORTED_MEDIA_TYPE');
     return c.json({ code: 'UNSUPPORTED_MEDIA_TYPE', message: error.message }, 415);
+  }
+  if (error instanceof NotPrimaryError) {
+    const { code, message, primary, epoch, indeterminate } = error;
+    c.set('code', code);
+    return c.json({ code, message, indeterminate, primary, epoch }, 503, { 'retry-after': RETRY_AFTER_SECONDS });
   }
   if (error instanceof AuthorityError) {
     const { code, message } = error;

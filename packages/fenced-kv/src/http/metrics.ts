@@ -8,14 +8,18 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 import { METRICS_MAX_AGE_MS } from '../limits.ts';
 import type { StoreFigures } from '../store-types.ts';
+import type { GroupFacts } from './store-source.ts';
 
 /** What is read when somebody asks. */
 export interface MetricsSource {
-  readonly store: () => StoreFigures;
+  /** Undefined: a replica that does not serve. */
+  readonly store: () => StoreFigures | undefined;
   /** Of request bodies and of chunks of values, in memory. */
   readonly heldBytes: () => number;
   /** Connections that follow buckets. */
   readonly followers: () => number;
+  /** Of a replica. */
+  readonly group?: (() => GroupFacts | undefined) | undefined;
 }
 
 export interface MetricsOptions {
@@ -77,6 +81,7 @@ export class StoreMetrics {
       registers,
     });
     addStoreMetrics(this.#registry, source);
+    if (source.group !== undefined) addGroupMetrics(this.#registry, source.group);
     if (ofProcess) collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -135,18 +140,49 @@ function addStoreMetrics(registry: Registry, { store, heldBytes, followers }: Me
       },
     });
   };
-  gauge('fenced_kv_buckets', 'Buckets; NaN where a record of one is damaged', () => store().buckets);
+  // A replica that does not serve has no store.
+  const figure = (read: (figures: StoreFigures) => number): (() => number) => {
+    return () => {
+      const figures = store();
+      return figures === undefined ? 0 : read(figures);
+    };
+  };
+  gauge(
+    'fenced_kv_buckets',
+    'Buckets; NaN where a record of one is damaged',
+    figure(({ buckets }) => buckets),
+  );
   gauge('fenced_kv_held_bytes', 'Bytes of bodies and values on their way that are in memory', heldBytes);
-  gauge('fenced_kv_uploads', 'Large values that are being received', () => store().uploads);
+  gauge(
+    'fenced_kv_uploads',
+    'Large values that are being received',
+    figure(({ uploads }) => uploads),
+  );
   gauge(
     'fenced_kv_followers',
     'Connections that follow buckets; one that has gone counts up to its next heartbeat',
     followers,
   );
-  gauge('fenced_kv_history_bytes', 'Bytes of changes that are remembered for those', () => store().historyBytes);
-  gauge('fenced_kv_commits_waiting', 'Commits that wait for the disk', () => store().commits.waiting);
-  counter('fenced_kv_commits_total', 'Commits that are durable or were refused', () => store().commits.commits);
-  counter('fenced_kv_commit_groups_total', 'Writes of the disk that took them', () => store().commits.groups);
+  gauge(
+    'fenced_kv_history_bytes',
+    'Bytes of changes that are remembered for those',
+    figure(({ historyBytes }) => historyBytes),
+  );
+  gauge(
+    'fenced_kv_commits_waiting',
+    'Commits that wait for the disk',
+    figure(({ commits }) => commits.waiting),
+  );
+  counter(
+    'fenced_kv_commits_total',
+    'Commits that are durable or were refused',
+    figure(({ commits }) => commits.commits),
+  );
+  counter(
+    'fenced_kv_commit_groups_total',
+    'Writes of the disk that took them',
+    figure(({ commits }) => commits.groups),
+  );
   new Counter({
     name: 'fenced_kv_looks_total',
     help: 'Looks at locks of the ensemble, by outcome',
@@ -154,8 +190,34 @@ function addStoreMetrics(registry: Registry, { store, heldBytes, followers }: Me
     registers,
     collect() {
       this.reset();
-      this.inc({ outcome: 'answered' }, store().looks.answered);
-      this.inc({ outcome: 'failed' }, store().looks.failed);
+      this.inc({ outcome: 'answered' }, store()?.looks.answered ?? 0);
+      this.inc({ outcome: 'failed' }, store()?.looks.failed ?? 0);
     },
   });
+}
+
+function addGroupMetrics(registry: Registry, group: () => GroupFacts | undefined): void {
+  const gauge = (name: string, help: string, read: (facts: GroupFacts) => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const facts = group();
+        if (facts !== undefined) this.set(read(facts));
+      },
+    });
+  };
+  gauge('fenced_kv_group_serving', '1 while this replica is the primary and serves', ({ role }) =>
+    Number(role === 'primary'),
+  );
+  gauge('fenced_kv_group_epoch', 'Epoch of the configuration that this replica knows', ({ epoch }) => epoch);
+  gauge('fenced_kv_group_in_sync', 'Replicas in sync, as that configuration says', ({ inSync }) => inSync.length);
+  gauge('fenced_kv_group_last_index', "Last entry of this replica's log", ({ lastIndex }) => lastIndex);
+  gauge(
+    'fenced_kv_group_committed_index',
+    'Last entry that this replica knows to be acknowledged',
+    ({ committedIndex }) => committedIndex,
+  );
+  gauge('fenced_kv_group_copying', '1 while this replica is being given a copy', ({ copying }) => Number(copying));
 }

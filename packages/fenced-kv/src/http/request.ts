@@ -6,6 +6,8 @@ import { invalidArgument } from '../refusal.ts';
 
 const TOKEN_HEADER = 'fencing-token';
 const FLOOR_HEADER = 'fencing-floor';
+/** Under which epoch a replica has answered; in a request, the latest one that the client was answered under. */
+export const EPOCH_HEADER = 'group-epoch';
 
 /** 415: the body's type is not what the request takes. */
 export class MediaTypeError extends Error {
@@ -46,6 +48,15 @@ export function parseHolder(headers: Headers): {
     token: token === null ? undefined : parseToken(token),
     floor: floor === null ? undefined : parseFloor(floor),
   };
+}
+
+/** The latest epoch of a group that the client has seen; 0: none. */
+export function parseEpoch(headers: Headers): number {
+  const text = headers.get(EPOCH_HEADER);
+  if (text === null) return 0;
+  const epoch = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(epoch)) return epoch;
+  throw invalidArgument('Group-Epoch', `an epoch is a whole number of up to 16 digits; got ${JSON.stringify(text)}`);
 }
 
 /** `If-Match` and `If-None-Match`. Weak tags never match strongly, as RFC 9110 has it. */

@@ -61,7 +61,9 @@ describe('the metrics of a running fenced-kvd', () => {
     expect(found.get('process_resident_memory_bytes')).toBeGreaterThan(0);
     const served = [...found.keys()];
     expect(served.filter((name) => name.includes('secret-name') || name.includes('accounts'))).toEqual([]);
-    const described = readFileSync(DOCUMENT, 'utf8').matchAll(/^\| `(fenced_kv_\w+)` \|/gm);
+    // Those of a group are of replicas only.
+    expect(served.filter((name) => name.startsWith('fenced_kv_group'))).toEqual([]);
+    const described = readFileSync(DOCUMENT, 'utf8').matchAll(/^\| `(fenced_kv_(?!group_)\w+)` \|/gm);
     for (const [, name = ''] of described)
       expect(
         served.some((each) => each.startsWith(name)),

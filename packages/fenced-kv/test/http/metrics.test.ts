@@ -11,6 +11,7 @@ import { createHttpHandler } from '../../src/http/handler.ts';
 import type { HttpHandler } from '../../src/http/handler.ts';
 import { hostPolicy } from '../../src/http/guard.ts';
 import { routeOf } from '../../src/http/metrics.ts';
+import { NotPrimaryError } from '../../src/http/store-source.ts';
 import { METRICS_MAX_AGE_MS } from '../../src/limits.ts';
 import { memoryEngine } from '../support/memory-engine.ts';
 import type { MemoryEngine } from '../support/memory-engine.ts';
@@ -212,6 +213,26 @@ describe('the metrics', () => {
   });
 
   it('are all in the document, and no others', async () => {
+    // A replica has those of every store, and its own.
+    const group = {
+      group: 'orders',
+      replica: 'r1',
+      role: 'replica',
+      epoch: 0,
+      primary: null,
+      inSync: [],
+      lastIndex: 0,
+      committedIndex: 0,
+      copying: false,
+    } as const;
+    const source = {
+      group,
+      present: () => {
+        throw new NotPrimaryError(group);
+      },
+    };
+    const hosts = hostPolicy('127.0.0.1');
+    handler = createHttpHandler({ store: source, hosts }, { logger: silentLogger });
     const response = await handler(new Request(`${ORIGIN}/metrics`));
     const types = (await response.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm);
     const served = [...types].map(([, name, type]) => `${name} ${type}`);

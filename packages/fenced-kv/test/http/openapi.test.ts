@@ -315,7 +315,8 @@ describe('the OpenAPI document', () => {
     expect(missing).toEqual([]);
     for (const [template, { parameters = [] }] of Object.entries(document.paths)) {
       const inTemplate = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(parameters.map(({ name }) => name)).toEqual(inTemplate);
+      const inPath = parameters.filter((parameter) => parameter.in === 'path');
+      expect(inPath.map(({ name }) => name)).toEqual(inTemplate);
     }
   });
 });

@@ -11,11 +11,11 @@ interface Operation {
   readonly parameters?: readonly Described[];
   /** Content by media type. */
   readonly body?: Described;
-  readonly answers: Described;
+  readonly answers: Readonly<Record<string, Described & { readonly headers?: Described }>>;
   readonly errors?: readonly ErrorCode[];
 }
 
-const { bucket, key, token, floor, ifMatch, ifNoneMatch } = PARAMETERS;
+const { bucket, epoch, key, token, floor, ifMatch, ifNoneMatch } = PARAMETERS;
 const HOLDER = [token, floor];
 const CONDITIONS = [ifMatch, ifNoneMatch];
 /** Of a token that is judged, and perhaps confirmed at the ensemble. */
@@ -63,13 +63,13 @@ export const OPENAPI_DOCUMENT: Described = {
         answers: { '200': { description: 'OpenAPI 3.1.', content: json({ type: 'object' }) } },
       }),
     },
-    '/v1/buckets/{bucket}': { parameters: [bucket], get: bucketInfo(), put: makeBucket() },
-    '/v1/buckets/{bucket}/fence': { parameters: [bucket], post: install() },
-    '/v1/buckets/{bucket}/batch': { parameters: [bucket], post: batch() },
-    '/v1/buckets/{bucket}/changes': { parameters: [bucket], get: changes() },
-    '/v1/buckets/{bucket}/keys': { parameters: [bucket], get: listKeys() },
+    '/v1/buckets/{bucket}': { parameters: [bucket, epoch], get: bucketInfo(), put: makeBucket() },
+    '/v1/buckets/{bucket}/fence': { parameters: [bucket, epoch], post: install() },
+    '/v1/buckets/{bucket}/batch': { parameters: [bucket, epoch], post: batch() },
+    '/v1/buckets/{bucket}/changes': { parameters: [bucket, epoch], get: changes() },
+    '/v1/buckets/{bucket}/keys': { parameters: [bucket, epoch], get: listKeys() },
     '/v1/buckets/{bucket}/keys/{key}': {
-      parameters: [bucket, key],
+      parameters: [bucket, key, epoch],
       get: readKey(),
       put: writeKey(),
       delete: deleteKey(),
@@ -80,8 +80,14 @@ export const OPENAPI_DOCUMENT: Described = {
 
 function operation({ id, summary, parameters = [], body, answers, errors = [] }: Operation): Described {
   const requestBody = body === undefined ? {} : { requestBody: { required: true, content: body } };
-  const responses = { ...answers, ...errorResponses(errors) };
+  const answered = Object.entries(answers).map(([status, answer]): [string, Described] => [status, ofReplica(answer)]);
+  const responses = { ...Object.fromEntries(answered), ...errorResponses(errors) };
   return { operationId: id, summary, parameters, ...requestBody, responses };
+}
+
+/** With what a replica adds to its answers. */
+function ofReplica(answer: Described & { readonly headers?: Described }): Described {
+  return { ...answer, headers: { ...answer.headers, 'Group-Epoch': HEADERS.epoch } };
 }
 
 function bucketInfo(): Described {

@@ -1,13 +1,14 @@
 /** Answers that are errors, as OpenAPI describes them: each code has a status and fields of its own. */
 
 import { ENGINE_STATUS, REFUSAL_STATUS } from '../status.ts';
-import { BUCKET_NAME, INTEGER, KEY_NAME, LOCK_OR_NONE, TEXT, TOKENS } from './schemas.ts';
+import { BUCKET_NAME, HEADERS, INTEGER, KEY_NAME, LOCK_OR_NONE, PRIMARY, TEXT, TOKENS } from './schemas.ts';
 import type { Described } from './schemas.ts';
 
 const STATUS = {
   ...REFUSAL_STATUS,
   ...ENGINE_STATUS,
   ENSEMBLE_UNREACHABLE: 503,
+  NOT_PRIMARY: 503,
   INTERNAL: 500,
   UNSUPPORTED_MEDIA_TYPE: 415,
   ORIGIN_REFUSED: 403,
@@ -39,6 +40,7 @@ const FIELDS: Readonly<Record<ErrorCode, Described>> = {
   OVERLOADED: INDETERMINATE,
   CLOSED: INDETERMINATE,
   ENSEMBLE_UNREACHABLE: INDETERMINATE,
+  NOT_PRIMARY: { ...INDETERMINATE, primary: PRIMARY, epoch: INTEGER },
   INTERNAL: INDETERMINATE,
   UNSUPPORTED_MEDIA_TYPE: {},
   ORIGIN_REFUSED: {},
@@ -53,6 +55,7 @@ const ALWAYS: readonly ErrorCode[] = [
   'DISK_ERROR',
   'OVERLOADED',
   'CLOSED',
+  'NOT_PRIMARY',
   'DAMAGED_DATA',
   'INTERNAL',
 ];
@@ -91,12 +94,11 @@ export function errorResponses(codes: readonly ErrorCode[]): Described {
   return Object.fromEntries(
     [...byStatus].map(([status, all]) => {
       const oneOf = all.map((code) => ({ $ref: `#/components/schemas/${code}` }));
-      const headers =
-        status === 503
-          ? { headers: { 'Retry-After': { description: 'Seconds, where a repetition may help.', schema: TEXT } } }
-          : {};
+      const retryAfter = { description: 'Seconds, where a repetition may help.', schema: TEXT };
+      const again = status === 503 ? { 'Retry-After': retryAfter } : {};
+      const headers = { 'Group-Epoch': HEADERS.epoch, ...again };
       const content = { 'application/json': { schema: { oneOf } } };
-      return [String(status), { description: MEANING[status] ?? '', ...headers, content }];
+      return [String(status), { description: MEANING[status] ?? '', headers, content }];
     }),
   );
 }

@@ -41,6 +41,12 @@ function object(properties: Described, optional: Described = {}): Described {
   };
 }
 
+/** Where clients of a group go; null: it is not known. */
+export const PRIMARY: Described = {
+  ...object({ replica: TEXT, url: { type: ['string', 'null'] } }),
+  type: ['object', 'null'],
+};
+
 export function json(schema: Described): Described {
   return { 'application/json': { schema } };
 }
@@ -83,7 +89,21 @@ export const SCHEMAS = {
     },
   }),
   written: object({ revision: INTEGER }),
-  health: object({ status: { const: 'ok' } }),
+  health: object(
+    { status: { const: 'ok' } },
+    {
+      group: TEXT,
+      replica: TEXT,
+      role: { enum: ['replica', 'claiming', 'primary'] },
+      serving: { type: 'boolean' },
+      epoch: INTEGER,
+      primary: PRIMARY,
+      inSync: { type: 'array', items: TEXT },
+      lastIndex: INTEGER,
+      committedIndex: INTEGER,
+      copying: { type: 'boolean' },
+    },
+  ),
 } as const satisfies Readonly<Record<string, Described>>;
 
 const inPath = (name: string, schema: Described): Described => ({ name, in: 'path', required: true, schema });
@@ -111,6 +131,7 @@ export const PARAMETERS = {
     default: DEFAULT_LIST_LIMIT,
   }),
   from: inQuery('from', 'The revision after which to begin; what is to come where it is left out.', INTEGER),
+  epoch: inHead('Group-Epoch', 'Of a replica: the latest epoch that the client was answered under.', PRINTED),
   lastEventId: inHead('Last-Event-ID', 'The last revision that the client has seen; wins over `from`.', PRINTED),
 } as const satisfies Readonly<Record<string, Described>>;
 
@@ -118,5 +139,6 @@ const head = (description: string, schema: Described): Described => ({ descripti
 
 export const HEADERS = {
   tag: head('The revision, in quotes.', { type: 'string', pattern: '^"[0-9]{1,16}"$' }),
+  epoch: head('Of a replica: the epoch under which it has answered.', PRINTED),
   expires: head('What is left of its time to live; absent: for ever.', PRINTED),
 } as const satisfies Readonly<Record<string, Described>>;

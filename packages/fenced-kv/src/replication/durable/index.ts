@@ -3,3 +3,5 @@
 export * from './replica.ts';
 export * from './replica-store.ts';
 export * from './replicated-engine.ts';
+export * from './offline-buckets.ts';
+export * from './replica-directory.ts';

@@ -1,8 +1,9 @@
 /**
  * How a replica lies in its engine, beside the buckets (keyspace.ts) and behind all their keys: `ff 00` its record, `ff 01 index` an entry
- * of the log. What is copied from replica to replica is everything before `ff`.
+ * of the log, `ff 02` what tells its directory from every other. What is copied from replica to replica is everything before `ff`.
  */
 
+import type { Reader } from '../../engines/engine.ts';
 import { damaged } from '../../keyspace.ts';
 import type { DurableReplica, Entry, ReplicaId } from '../core/index.ts';
 
@@ -10,6 +11,8 @@ import type { DurableReplica, Entry, ReplicaId } from '../core/index.ts';
 const REPLICA_SPACE = 0xff;
 
 export const REPLICA_KEY: Uint8Array = Uint8Array.of(REPLICA_SPACE, 0);
+/** What is drawn for the directory, once. */
+export const DIRECTORY_KEY: Uint8Array = Uint8Array.of(REPLICA_SPACE, 2);
 const LOG_SPACE: readonly [number, number] = [REPLICA_SPACE, 1];
 const ENTRY_KEY_BYTES = 10;
 
@@ -18,6 +21,14 @@ export const BUCKETS = { from: Uint8Array.of(0), to: Uint8Array.of(REPLICA_SPACE
 
 export function isReplicaKey(key: Uint8Array): boolean {
   return (key[0] ?? 0) >= REPLICA_SPACE;
+}
+
+/** Without what is the replica's own. */
+export function bucketsOf(reader: Reader): Reader {
+  return {
+    get: (key) => (isReplicaKey(key) ? undefined : reader.get(key)),
+    range: ({ from, to, limit }) => reader.range({ from, to: isReplicaKey(to) ? BUCKETS.to : to, limit }),
+  };
 }
 
 const ENTRY_HEADER_BYTES = 9;

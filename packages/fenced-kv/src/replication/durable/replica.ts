@@ -3,7 +3,7 @@
  * when what it tells is durable. It leaves to its ports how messages travel, and how the configuration node is read and written.
  */
 
-import type { Engine, Reader } from '../../engines/engine.ts';
+import type { Engine } from '../../engines/engine.ts';
 import { describeError, EngineError } from '../../engines/engine-error.ts';
 import type { Write } from '../../engines/group-commit.ts';
 import { ReplicationCore } from '../core/index.ts';
@@ -20,7 +20,7 @@ import type {
 } from '../core/index.ts';
 import { Overlay } from './overlay.ts';
 import { decodeWrites, encodeWrites } from './payload.ts';
-import { BUCKETS, isReplicaKey } from './replica-keys.ts';
+import { bucketsOf } from './replica-keys.ts';
 import type { ReplicaStore } from './replica-store.ts';
 import { ReplicatedEngine } from './replicated-engine.ts';
 import { Tickets } from './tickets.ts';
@@ -240,14 +240,6 @@ export class Replica {
     this.#tickets.failAll(ended);
     this.#ports.failed(cause);
   }
-}
-
-/** Without what is the replica's own. */
-function bucketsOf(reader: Reader): Reader {
-  return {
-    get: (key) => (isReplicaKey(key) ? undefined : reader.get(key)),
-    range: ({ from, to, limit }) => reader.range({ from, to: isReplicaKey(to) ? BUCKETS.to : to, limit }),
-  };
 }
 
 function notPrimary(indeterminate: boolean): EngineError {

@@ -28,6 +28,19 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Where a group has its nodes. @throws ConfigurationError for a name that no group can have */
+export function groupPath(group: string): string {
+  if (isGroupName(group)) return `${ROOT}/${group}`;
+  throw new ConfigurationError(`${JSON.stringify(group)} is no name of a group: it ${NAME_RULE}`);
+}
+
+/** Names of groups and ids of replicas are alike. */
+export const NAME_RULE = `has at most ${MAX_GROUP_LENGTH} letters, digits, dots, dashes and underscores, and begins with a letter or digit`;
+
+export function isGroupName(name: string): boolean {
+  return name.length <= MAX_GROUP_LENGTH && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name);
+}
+
 /**
  * @example
  * const configuration = new EnsembleConfiguration(client.nodes, 'orders');
@@ -40,15 +53,9 @@ export class EnsembleConfiguration implements ConfigurationNode {
 
   /** @throws ConfigurationError for a name that no group can have */
   constructor(nodes: Pick<Nodes, 'get' | 'set' | 'create'>, group: string) {
-    if (group.length > MAX_GROUP_LENGTH || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(group)) {
-      throw new ConfigurationError(
-        `${JSON.stringify(group)} is no name of a group: it has at most ${MAX_GROUP_LENGTH} letters, digits, dots, dashes and ` +
-          'underscores, and begins with a letter or digit',
-      );
-    }
     this.#nodes = nodes;
-    this.#parents = [ROOT, `${ROOT}/${group}`];
-    this.path = `${ROOT}/${group}/configuration`;
+    this.#parents = [ROOT, groupPath(group)];
+    this.path = `${groupPath(group)}/configuration`;
   }
 
   /**

@@ -51,6 +51,11 @@ export class GroupMembership implements ConfigurationNode {
     if (this.#candidacy?.epoch === epoch) this.#candidacy.end();
   }
 
+  /** The replica can do nothing as primary: another may have the lock. */
+  giveUp(): void {
+    this.#candidacy?.end();
+  }
+
   /** Gives the lock back, and ends the session. */
   async stop(): Promise<void> {
     this.#stop.abort();

@@ -15,6 +15,10 @@ const DEFAULT_PROBE_MS = 100;
 const DEFAULT_REMOVAL_MS = 2_000;
 /** How long until the configuration node is asked again, after it could not be reached. */
 const RETRY_MS = 200;
+/** So many removal times without a majority, and a primary lets others have the lock. */
+const CUT_OFF_REMOVALS = 3;
+/** But not earlier: whoever begins needs time to be connected. */
+const MIN_CUT_OFF_MS = 2_000;
 const MAX_APPEND_ENTRIES = 1_024;
 const MAX_APPEND_BYTES = 1024 * 1024;
 const MAX_IN_FLIGHT_ENTRIES = 2_048;
@@ -53,6 +57,11 @@ interface ReplicaNodeDeps {
   serving(epoch: Epoch, engine: ReplicatedEngine): void;
   /** Release the lock under this epoch. */
   steppedDown(epoch: Epoch, reason: StepDownReason): void;
+  /**
+   * It leads, and has not heard from a majority of the group for long, so it can do nothing: another one may have the lock. Until that one
+   * has claimed the group, this one may go on. @default nothing
+   */
+  readonly cutOff?: () => void;
   /** The process must stop. */
   failed(error: Error): void;
 }
@@ -61,7 +70,13 @@ export class ReplicaNode {
   readonly #options: ReplicaNodeOptions;
   readonly #deps: ReplicaNodeDeps;
   readonly #replica: Replica;
+  readonly #minInSync: number;
+  /** When each of the others has said something, or was given its time anew. */
   readonly #heardMs = new Map<ReplicaId, number>();
+  /** When each has said something. */
+  readonly #saidMs = new Map<ReplicaId, number>();
+  /** When a majority was heard last, or was given its time. */
+  #majorityMs = 0;
   readonly #timers = new Set<Timer>();
   #links: PeerLinks | undefined;
   #leads = false;
@@ -79,6 +94,7 @@ export class ReplicaNode {
       ...(rules === undefined ? {} : { rules }),
     };
     const minInSync = Math.floor(group.length / 2) + 1;
+    this.#minInSync = minInSync;
     const settings = {
       group,
       minInSync,
@@ -114,6 +130,7 @@ export class ReplicaNode {
         logger,
         message: (from, message) => {
           node.#heardMs.set(from, clock.monotonicMs());
+          node.#saidMs.set(from, clock.monotonicMs());
           node.#replica.step({ type: 'message', from, message });
         },
         connected: (replica) => node.#replica.step({ type: 'connected', replica }),
@@ -187,7 +204,22 @@ export class ReplicaNode {
       }
     }
     this.#leads = leads;
-    if (leads) this.#replica.step({ type: 'probe' });
+    if (!leads) return;
+    this.#checkMajority(nowMs, { anew, removalMs });
+    this.#replica.step({ type: 'probe' });
+  }
+
+  #checkMajority(nowMs: number, { anew, removalMs }: { readonly anew: boolean; readonly removalMs: number }): void {
+    const heard = [...this.#saidMs.values()].filter((saidMs) => nowMs - saidMs < removalMs).length;
+    if (anew || heard + 1 >= this.#minInSync) this.#majorityMs = nowMs;
+    const silentMs = nowMs - this.#majorityMs;
+    if (silentMs < Math.max(CUT_OFF_REMOVALS * removalMs, MIN_CUT_OFF_MS)) return;
+    this.#majorityMs = nowMs;
+    this.#deps.logger.warn(
+      { silentMs: Math.round(silentMs), heard },
+      'no majority of the group answers the primary; another one may take its place',
+    );
+    this.#deps.cutOff?.();
   }
 
   #after(delayMs: number, action: () => void): void {

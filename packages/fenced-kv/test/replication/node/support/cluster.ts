@@ -92,6 +92,9 @@ export class Cluster {
           member.serving = undefined;
           if (this.#holder === id) this.#holder = undefined;
         },
+        cutOff: () => {
+          if (this.#holder === id) this.#holder = undefined;
+        },
         failed: (error) => this.failures.push(error),
       },
     );

@@ -9,12 +9,13 @@ export function optionNamesProblem(
   options: unknown,
   known: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const names = Object.keys(known);
   if (typeof options !== 'object' || options === null) {
+    const names = Object.keys(known);
     return `${what} takes an object with options, ${names.join(', ')}; it was given ${describe(options)}`;
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;
+    const names = Object.keys(known);
     const nearest = nearestOf(name, names);
     const hint = nearest === undefined ? `known are ${names.join(', ')}` : `did you mean ${nearest}?`;
     return `${what} has no option ${JSON.stringify(name)}; ${hint}`;

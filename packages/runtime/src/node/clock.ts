@@ -10,8 +10,27 @@ export function nodeClock(): Clock {
     monotonicMs: () => performance.now(),
     wallMs: () => Date.now(),
     setTimer,
-    afterPoll: (callback) => void setImmediate(callback),
+    afterPoll,
   };
+}
+
+/** What is to run in the check phase of this turn. One immediate for all: a process with many connections asks for each of them in each turn. */
+let afterPolls: (() => void)[] = [];
+
+function afterPoll(callback: () => void): void {
+  if (afterPolls.push(callback) === 1) setImmediate(runAfterPolls);
+}
+
+function runAfterPolls(): void {
+  const callbacks = afterPolls;
+  afterPolls = [];
+  let at = 0;
+  try {
+    for (; at < callbacks.length; at += 1) callbacks[at]?.();
+  } finally {
+    // One has thrown: where the process goes on, the others do as well.
+    if (at < callbacks.length) callbacks.slice(at + 1).forEach(afterPoll);
+  }
 }
 
 function setTimer(delayMs: number, callback: () => void): Timer {

@@ -147,10 +147,17 @@ function socketOf(options: ClientRequestArgs): Socket {
     port: Number(port),
     onread: {
       buffer: READ_BUFFER,
-      callback: (length, bytes) => socket.push(Buffer.from(bytes.subarray(0, length))),
+      callback: (length) => socket.push(copyOf(length)),
     },
   });
   return socket;
+}
+
+/** Of what was read last. */
+function copyOf(length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  READ_BUFFER.copy(bytes, 0, 0, length);
+  return bytes;
 }
 
 /** Calls `heard` once, with the first line of a plain text; what else may be there, a proxy's page say, would help nobody. */

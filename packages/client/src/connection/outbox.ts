@@ -40,6 +40,10 @@ export class Outbox {
     this.#messages = [];
     this.#turn = undefined;
     if (!this.#socket.open) return;
+    if (messages.length === 1) {
+      this.#socket.send(encodeClientFrame(messages));
+      return;
+    }
     let start = 0;
     let bytes = 0;
     let end = 0;

@@ -42,15 +42,22 @@ export interface AcquireRequest extends CallLimits {
   readonly wait: boolean;
   /** Is told what it waits for. */
   readonly onWait: ((wait: LockWait) => void) | undefined;
-  /** Is given the looks at its wait, when it waits at the ensemble. */
-  readonly looked: ((look: WaitLook) => void) | undefined;
+  readonly follower: AcquireFollower | undefined;
 }
 
+/** Follows an acquire beside the one who gets its outcome. */
+export interface AcquireFollower {
+  /** It is about to ask; again in the next session where the first has expired. */
+  begins(call: Pick<AcquireCall, 'giveUp'>): void;
+  /** It waits at the ensemble, where `look` looks at it. */
+  waits(look: WaitLook): void;
+}
+
+/** Whose acquires they are. */
 export interface AcquireDeps {
   readonly channel: Channel<RequestCall>;
   readonly keeper: AcquireKeeper;
   readonly looks: WaitLooks;
-  outcome(outcome: AcquireOutcome): void;
 }
 
 export class AcquireCall extends Call<EncodedCommand, Reply> {
@@ -63,19 +70,22 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   readonly news: HoldNews;
   /** What was asked of the hold before it was handed out. */
   releaseRequest: ReleaseRequested | undefined;
-  readonly #looked: ((look: WaitLook) => void) | undefined;
+  readonly #follower: AcquireFollower | undefined;
   readonly #deps: AcquireDeps;
+  readonly #outcome: (outcome: AcquireOutcome) => void;
   /** While it waits at the ensemble. */
   #look: WaitLook | undefined;
 
-  constructor(request: AcquireRequest, deps: AcquireDeps) {
+  /** `outcome` is called once. */
+  constructor(request: AcquireRequest, deps: AcquireDeps, outcome: (outcome: AcquireOutcome) => void) {
     const { wanted, wait } = request;
     super(deps.channel, encoded(commandFor(wanted, wait)), request);
     this.wanted = wanted;
     this.news = new HoldNews(wanted);
     this.onWait = request.onWait;
-    this.#looked = request.looked;
+    this.#follower = request.follower;
     this.#deps = deps;
+    this.#outcome = outcome;
   }
 
   answered(reply: Reply): void {
@@ -115,7 +125,7 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
   }
 
   protected unanswered(how: Unanswered): void {
-    this.#deps.outcome(how.type === 'timeout' ? { ...how, wait: this.#look?.lastOf(this) } : how);
+    this.#outcome(how.type === 'timeout' ? { ...how, wait: this.#look?.lastOf(this) } : how);
   }
 
   protected override settle(): boolean {
@@ -134,12 +144,12 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
     this.#deps.keeper.waiting(this);
     if (this.settled) return;
     this.#look = this.#deps.looks.begin(this);
-    this.#looked?.(this.#look);
+    this.#follower?.waits(this.#look);
   }
 
   #settleWith(outcome: AcquireOutcome): boolean {
     if (!this.settle()) return false;
-    this.#deps.outcome(outcome);
+    this.#outcome(outcome);
     return true;
   }
 

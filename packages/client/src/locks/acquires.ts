@@ -7,12 +7,18 @@ import type { Acquire, Command, DeadlockStep, EndReason, LossReason, ServerMessa
 import { ClientClosedError, DeadlockError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { LazyTimer } from '../lazy-timer.ts';
-import type { CallOptions } from '../session/call.ts';
+import { askFor, type CallOptions } from '../session/call.ts';
 import { callQuery } from '../session/channels/read-pipeline.ts';
-import { callCommand } from '../session/channels/request-pipeline.ts';
+import { callCommand, encoded } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { SmallMap } from '../session/small-map.ts';
-import { AcquireCall, type AcquireKeeper, type AcquireOutcome, type AcquireRequest } from './acquire-call.ts';
+import {
+  AcquireCall,
+  type AcquireDeps,
+  type AcquireKeeper,
+  type AcquireOutcome,
+  type AcquireRequest,
+} from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
 import type { HoldNews } from './held/hold-news.ts';
 import { locksText } from './waits/lock-wait.ts';
@@ -21,6 +27,8 @@ import { WaitLooks, type WaitLooksOptions } from './waits/wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
+
+const NO_OPTIONS: CallOptions = {};
 
 /** What a session had of locks when it ended, in no order. */
 export interface LostAcquires {
@@ -43,6 +51,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   #lapsed: readonly HeldLock[] = [];
   readonly #unconfirmedRelease: Unconfirmed;
   readonly #looks: WaitLooks;
+  readonly #acquireDeps: AcquireDeps;
   readonly #leaseTimer: LazyTimer;
   /** What waits fail with from now on; they need no cancel, since the end of the session takes them away. */
   #closed: HoldfastError | undefined;
@@ -50,6 +59,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   constructor(session: Session, unconfirmed: Unconfirmed, looks: WaitLooksOptions) {
     this.#session = session;
     this.#looks = new WaitLooks(session, looks, () => this.holds);
+    this.#acquireDeps = { channel: session.commands, keeper: this, looks: this.#looks };
     this.#unconfirmedRelease = unconfirmed;
     this.#leaseTimer = new LazyTimer(session.clock, () => this.#watchLease());
   }
@@ -62,12 +72,11 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     return this.#held.size;
   }
 
-  /** Never rejects. */
-  acquire(request: AcquireRequest): Promise<AcquireOutcome> {
-    const { commands } = this.#session;
-    return new Promise((resolve) =>
-      new AcquireCall(request, { channel: commands, keeper: this, looks: this.#looks, outcome: resolve }).start(),
-    );
+  /** `outcome` is called once. */
+  acquire(request: AcquireRequest, outcome: (outcome: AcquireOutcome) => void): void {
+    const call = new AcquireCall(request, this.#acquireDeps, outcome);
+    request.follower?.begins(call);
+    call.start();
   }
 
   waiting(call: AcquireCall): void {
@@ -110,22 +119,21 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     }
   }
 
-  async release(held: HeldLock): Promise<void> {
-    this.#held.delete(held.acquireIndex);
-    held.markLost('released');
+  release(held: HeldLock): Promise<void> {
     const { lock, acquireIndex } = held;
-    try {
-      await callCommand(this.#session.releases, { type: 'release', lock, acquireIndex }, callText('release', held));
-    } catch (error) {
-      const loss = lossFrom(error, held);
-      if (loss !== undefined) throw loss;
-      this.#session.logger.warn(
-        { err: error, lock, token: held.token },
-        'the release of a lock was not confirmed; it goes on in the background',
-      );
-      this.#unconfirmedRelease(held, error);
-      throw error;
-    }
+    this.#held.delete(acquireIndex);
+    held.markLost('released');
+    const asked = encoded({ type: 'release', lock, acquireIndex });
+    const what = (): string => callText('release', held);
+    return new Promise((resolve, reject) =>
+      askFor(this.#session.releases, {
+        asked,
+        what,
+        options: NO_OPTIONS,
+        resolve: () => resolve(),
+        reject: (error) => reject(this.#releaseError(held, error)),
+      }),
+    );
   }
 
   async downgrade(held: HeldLock, options: CallOptions): Promise<void> {
@@ -232,6 +240,19 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     for (const call of calls) call.failed(error);
     const holds = [...lapsed, ...held].flatMap(({ locks, token }) => locks.map((lock) => ({ lock, token })));
     return { holds, waits: calls.flatMap(({ wanted }) => wanted.locks) };
+  }
+
+  /** What a release rejects with that has failed with `error`. */
+  #releaseError(held: HeldLock, error: unknown): unknown {
+    const loss = lossFrom(error, held);
+    if (loss !== undefined) return loss;
+    const { lock, token } = held;
+    this.#session.logger.warn(
+      { err: error, lock, token },
+      'the release of a lock was not confirmed; it goes on in the background',
+    );
+    this.#unconfirmedRelease(held, error);
+    return error;
   }
 
   /** Undefined for one that is over, or has not been heard of. */

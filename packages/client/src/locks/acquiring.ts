@@ -69,15 +69,15 @@ export function published(
   wanted: Wanted,
   waitMs: number,
   present: Present,
-  ask: () => Promise<AcquireOutcome>,
-): Promise<AcquireOutcome> {
+  ask: () => AcquireOutcome | Promise<AcquireOutcome>,
+): AcquireOutcome | Promise<AcquireOutcome> {
   const diagnosed = acquireStarted(wanted, waitMs, present().session.id);
   return diagnosed === undefined ? ask() : diagnosedEnd(diagnosed, ask(), present);
 }
 
 async function diagnosedEnd(
   message: AcquireMessage,
-  asked: Promise<AcquireOutcome>,
+  asked: AcquireOutcome | Promise<AcquireOutcome>,
   present: Present,
 ): Promise<AcquireOutcome> {
   const outcome = await asked;

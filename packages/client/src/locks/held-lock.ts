@@ -275,14 +275,14 @@ export class HeldLock implements AsyncDisposable {
     if (aborter !== undefined && !aborter.signal.aborted) aborter.abort(requestError(locksText(this.locks), request));
   }
 
-  async #giveBack(): Promise<void> {
+  #giveBack(): Promise<void> {
     try {
       this.assertHeld();
-    } catch (error) {
+    } catch {
       this.#keeper.releasedLost?.(this);
-      throw error;
+      return Promise.reject(this.loss);
     }
-    await this.#keeper.release(this);
+    return this.#keeper.release(this);
   }
 
   async #readOn(options: CallOptions): Promise<void> {

@@ -8,7 +8,7 @@ import { checkLockName } from '../admin.ts';
 import { InvalidArgumentError, SessionExpiredError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
 import type { Present } from '../incarnations/incarnation.ts';
-import type { AcquireOutcome } from './acquire-call.ts';
+import type { AcquireFollower, AcquireOutcome, AcquireRequest } from './acquire-call.ts';
 import {
   checkAcquireOptions,
   heldOf,
@@ -22,7 +22,6 @@ import {
 import type { HeldLock } from './held-lock.ts';
 import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
 import { watchLock, watchLocks, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
-import type { WaitLook } from './waits/wait-looks.ts';
 import { wantedOf, type Wanted } from './wanted.ts';
 
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
@@ -91,28 +90,31 @@ export class Lock {
     return this.names.length === 1 ? watchLock(session, this.name, options) : watchLocks(session, this.names, options);
   }
 
-  /**
-   * @internal Publishes nothing. `looked`: is given the looks at the wait, when it waits at the ensemble; again in the next session where the
-   * first has expired.
-   */
-  async ask(
-    waitMs: number,
-    { signal, onWait }: AcquireOptions,
-    looked?: (look: WaitLook) => void,
-  ): Promise<AcquireOutcome> {
+  /** @internal Publishes nothing. */
+  ask(waitMs: number, { signal, onWait }: AcquireOptions, follower?: AcquireFollower): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
     const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
-    for (;;) {
-      const asked = this.#present();
-      const request = { wanted: this.wanted, wait, expiresAtMs, signal, onWait, looked };
-      const outcome = await asked.acquires.acquire(request);
-      const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
-      // Nothing is left of what an expired session has asked for: where there is another, it asks anew.
-      if (!expired || this.#present() === asked) return outcome;
-    }
+    const request = { wanted: this.wanted, wait, expiresAtMs, signal, onWait, follower };
+    return new Promise((resolve) => this.#ask(request, resolve));
   }
 
-  #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
+  #ask(request: AcquireRequest, settle: (outcome: AcquireOutcome) => void): void {
+    const asked = this.#present();
+    asked.acquires.acquire(request, (outcome) => {
+      const expired = outcome.type === 'failed' && outcome.error instanceof SessionExpiredError;
+      if (!expired) {
+        settle(outcome);
+        return;
+      }
+      // Nothing is left of what an expired session has asked for: where there is another, which is made in this turn, it asks anew.
+      void Promise.resolve().then(() => {
+        if (this.#present() === asked) settle(outcome);
+        else this.#ask(request, settle);
+      });
+    });
+  }
+
+  #acquire(waitMs: number, options: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {
     return published(this.wanted, waitMs, this.#present, () => this.ask(waitMs, options));
   }
 }

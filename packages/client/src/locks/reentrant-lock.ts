@@ -156,17 +156,17 @@ export class ReentrantLock {
     return new LockLostError(this.name, reason, { advice });
   }
 
-  #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
+  #acquire(waitMs: number, options: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {
     return published(this.#lock.wanted, waitMs, this.#present, () => this.#enter(waitMs, options));
   }
 
-  async #enter(waitMs: number, { signal, onWait }: AcquireOptions): Promise<AcquireOutcome> {
+  #enter(waitMs: number, { signal, onWait }: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {
     if (signal?.aborted === true) return { type: 'aborted', reason: signal.reason };
     if (this.#hold !== undefined) return this.#enterHold(this.#hold);
-    if (waitMs === 0) return await this.#try(signal);
+    if (waitMs === 0) return this.#try(signal);
     const { session } = this.#present();
     this.#wait ??= this.#beginWait();
-    return await this.#wait.join({ expiresAtMs: session.limitAtMs(waitMs), signal, onWait }, session.limits);
+    return this.#wait.join({ expiresAtMs: session.limitAtMs(waitMs), signal, onWait }, session.limits);
   }
 
   #enterHold(hold: ReentrantHold): AcquireOutcome {
@@ -179,10 +179,7 @@ export class ReentrantLock {
     const wait: SharedWait = new SharedWait(() => {
       if (this.#wait === wait) this.#wait = undefined;
     });
-    const { signal } = wait;
-    void this.#lock
-      .ask(Number.POSITIVE_INFINITY, { signal }, (look) => wait.waits(look))
-      .then((outcome) => this.#waited(wait, outcome));
+    void this.#lock.ask(Number.POSITIVE_INFINITY, {}, wait).then((outcome) => this.#waited(wait, outcome));
     return wait;
   }
 

@@ -16,7 +16,7 @@ import type { HeldLock } from './held-lock.ts';
 import type { LockEvent, LockWatchOptions } from './lock-watch.ts';
 import { Lock } from './lock.ts';
 import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
-import { wantedOf, type Wanted } from './wanted.ts';
+import { wantedOf } from './wanted.ts';
 
 /**
  * What a semaphore has.
@@ -76,6 +76,8 @@ export class Semaphore {
   readonly permits: number;
   readonly #options: LockOptions;
   readonly #present: Present;
+  /** For as many permits as were asked for last: mostly it is the same number each time. */
+  #last: { readonly permits: number; readonly lock: Lock };
 
   /** @internal Use `client.semaphore`. */
   constructor(name: string, options: SemaphoreOptions, present: Present) {
@@ -89,7 +91,7 @@ export class Semaphore {
     this.permits = permits;
     this.#options = options;
     this.#present = present;
-    this.#wanted(1);
+    this.#last = { permits: 1, lock: this.#lockOf(1) };
   }
 
   /**
@@ -139,14 +141,15 @@ export class Semaphore {
       throw new InvalidArgumentError(
         `${String(permits)} permits of semaphore ${JSON.stringify(name)} were asked for, which has ${limit}; ask for a whole number from 1 to ${limit}`,
       );
-    return new Lock(this.#wanted(permits), this.#present);
+    if (this.#last.permits !== permits) this.#last = { permits, lock: this.#lockOf(permits) };
+    return this.#last.lock;
   }
 
   /** @throws InvalidArgumentError */
-  #wanted(permits: number): Wanted {
+  #lockOf(permits: number): Lock {
     const { name, permits: limit } = this;
     const asked = { type: 'semaphore', permits, limit } as const;
-    return withOptions(wantedOf({ lock: name, asked }), this.#options);
+    return new Lock(withOptions(wantedOf({ lock: name, asked }), this.#options), this.#present);
   }
 }
 

@@ -78,11 +78,7 @@ export abstract class Call<Asked, Answer> implements Limited {
     }
     this.#channel.host.limits.add(this);
     if (signal !== undefined) {
-      this.#onAbort = (reason) => {
-        if (!this.settle()) return;
-        this.withdraw();
-        this.unanswered({ type: 'aborted', reason });
-      };
+      this.#onAbort = (reason) => this.giveUp(reason);
       onAbort(signal, this.#onAbort);
     }
     try {
@@ -98,6 +94,13 @@ export abstract class Call<Asked, Answer> implements Limited {
   /** No answer will come. If the call had been sent, its outcome is unknown, and the error says so. */
   failed(error: unknown): void {
     if (this.settle()) this.unanswered({ type: 'failed', error });
+  }
+
+  /** Nobody waits for it any more, as when its signal aborts with that reason. */
+  giveUp(reason: unknown): void {
+    if (!this.settle()) return;
+    this.withdraw();
+    this.unanswered({ type: 'aborted', reason });
   }
 
   expire(): void {
@@ -146,12 +149,13 @@ export interface AskOptions extends CallOptions {
   readonly onAnswer?: (source: AnswerSource) => void;
 }
 
-interface Question<Asked, Answer> {
+export interface Question<Asked, Answer> {
   readonly asked: Asked;
-  /** It names the call in messages. */
-  readonly what: string;
+  /** Names the call in messages. */
+  readonly what: () => string;
   readonly options: AskOptions;
   readonly resolve: (answer: Answer) => void;
+  /** With what an answer `error` stands for, too. */
   readonly reject: (reason: unknown) => void;
 }
 
@@ -162,7 +166,12 @@ export function ask<Asked, Answer>(
   what: string,
   options: AskOptions,
 ): Promise<Answer> {
-  return new Promise((resolve, reject) => new Ask(channel, { asked, what, options, resolve, reject }).start());
+  return new Promise((resolve, reject) => askFor(channel, { asked, what: () => what, options, resolve, reject }));
+}
+
+/** The same for whoever makes a promise of its own of it: calls one of `resolve` and `reject`, once. */
+export function askFor<Asked, Answer>(channel: Channel<Call<Asked, Answer>>, question: Question<Asked, Answer>): void {
+  new Ask(channel, question).start();
 }
 
 class Ask<Asked, Answer> extends Call<Asked, Answer> {
@@ -180,7 +189,7 @@ class Ask<Asked, Answer> extends Call<Asked, Answer> {
     if (!this.settle()) return;
     const { what, options, resolve, reject } = this.#question;
     if (source !== undefined) options.onAnswer?.(source);
-    if (isError(answer)) reject(errorFromServer(answer.code, `${what}: ${answer.message}`));
+    if (isError(answer)) reject(errorFromServer(answer.code, `${what()}: ${answer.message}`));
     else resolve(answer);
   }
 
@@ -191,7 +200,7 @@ class Ask<Asked, Answer> extends Call<Asked, Answer> {
         reject(how.error);
         return;
       case 'timeout': {
-        const text = `${what}: no answer in time (${this.#host.describe()})`;
+        const text = `${what()}: no answer in time (${this.#host.describe()})`;
         const sent = `the request was ${how.sent ? '' : 'not '}sent`;
         reject(new TimeoutError(`${text}; ${sent}`, { indeterminate: how.mayTakeEffect }));
         return;

@@ -6,6 +6,7 @@
 import type { LockLossReason } from '../../errors.ts';
 import { invariant } from '../../invariant.ts';
 import type { CallOptions } from '../../session/call.ts';
+import { SmallMap } from '../../session/small-map.ts';
 import { HeldLock, type HoldKeeper } from '../held-lock.ts';
 import type { Wanted } from '../wanted.ts';
 
@@ -14,7 +15,7 @@ export class ReentrantHold implements HoldKeeper {
   /** What the ensemble has granted. */
   readonly #held: HeldLock;
   readonly #over: () => void;
-  readonly #entries = new Set<HeldLock>();
+  readonly #entries = new SmallMap<HeldLock, HeldLock>();
 
   /** `over` is called when the last entry is released, before the ensemble hears of it. */
   constructor(wanted: Wanted, held: HeldLock, over: () => void) {
@@ -22,10 +23,10 @@ export class ReentrantHold implements HoldKeeper {
     this.#held = held;
     this.#over = over;
     held.followLoss((reason) => {
-      for (const entry of this.#entries) entry.markLost(reason);
+      for (const entry of this.#entries.values()) entry.markLost(reason);
     });
     held.followRequests((request) => {
-      for (const entry of this.#entries) entry.requestRelease(request);
+      for (const entry of this.#entries.values()) entry.requestRelease(request);
     });
   }
 
@@ -43,7 +44,7 @@ export class ReentrantHold implements HoldKeeper {
   enter(): HeldLock {
     const { acquireIndex, token, news } = this.#held;
     const entry = new HeldLock(this.#wanted, acquireIndex, token, this, news);
-    this.#entries.add(entry);
+    this.#entries.set(entry, entry);
     const { lossReason } = this;
     const { releaseRequest } = this.#held;
     if (releaseRequest !== undefined) entry.requestRelease(releaseRequest);
@@ -63,9 +64,9 @@ export class ReentrantHold implements HoldKeeper {
     }
   }
 
-  async release(entry: HeldLock): Promise<void> {
+  release(entry: HeldLock): Promise<void> {
     entry.markLost('released');
-    if (this.#leave(entry)) await this.#held.release();
+    return this.#leave(entry) ? this.#held.release() : Promise.resolve();
   }
 
   releasedLost(entry: HeldLock): void {
@@ -82,8 +83,8 @@ export class ReentrantHold implements HoldKeeper {
 
   /** True for the last. */
   #leave(entry: HeldLock): boolean {
-    const left = this.#entries.delete(entry);
-    invariant(left, 'an-entry-is-released-once');
+    invariant(this.#entries.has(entry), 'an-entry-is-released-once');
+    this.#entries.delete(entry);
     if (this.#entries.size > 0) return false;
     this.#over();
     return true;

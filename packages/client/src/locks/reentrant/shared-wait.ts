@@ -5,7 +5,8 @@
 
 import { offAbort, onAbort } from '@holdfast/runtime';
 import type { Limited, TimeLimits } from '../../session/time-limits.ts';
-import type { AcquireOutcome } from '../acquire-call.ts';
+import { SmallMap } from '../../session/small-map.ts';
+import type { AcquireCall, AcquireFollower, AcquireOutcome } from '../acquire-call.ts';
 import type { LockWait } from '../waits/lock-wait.ts';
 import type { WaitCaller, WaitLook } from '../waits/wait-looks.ts';
 
@@ -14,11 +15,11 @@ interface CallerOptions extends WaitCaller {
   readonly signal: AbortSignal | undefined;
 }
 
-export class SharedWait {
+export class SharedWait implements AcquireFollower {
   readonly #ended: () => void;
-  readonly #aborter = new AbortController();
   /** In the order in which they came. */
-  readonly #callers = new Set<Caller>();
+  readonly #callers = new SmallMap<Caller, Caller>();
+  #call: Pick<AcquireCall, 'giveUp'> | undefined;
   #look: WaitLook | undefined;
   /** The ensemble has answered. */
   #over = false;
@@ -28,29 +29,23 @@ export class SharedWait {
     this.#ended = ended;
   }
 
-  /** Aborts when nobody waits any more, and the ensemble has not answered. */
-  get signal(): AbortSignal {
-    return this.#aborter.signal;
-  }
-
   get callers(): number {
     return this.#callers.size;
   }
 
-  /** It waits at the ensemble, where `look` looks at it; in another session after the first has expired. */
+  begins(call: Pick<AcquireCall, 'giveUp'>): void {
+    this.#call = call;
+  }
+
   waits(look: WaitLook): void {
     this.#look = look;
-    for (const caller of this.#callers) look.join(caller);
+    for (const caller of this.#callers.values()) look.join(caller);
   }
 
   join(options: CallerOptions, limits: TimeLimits): Promise<AcquireOutcome> {
     return new Promise((resolve) => {
-      const caller: Caller = new Caller(options, limits, {
-        lastWait: () => this.#look?.lastOf(caller),
-        left: () => this.#leave(caller),
-        outcome: resolve,
-      });
-      this.#callers.add(caller);
+      const caller = new Caller(options, limits, { wait: this, outcome: resolve });
+      this.#callers.set(caller, caller);
       this.#look?.join(caller);
       caller.start();
     });
@@ -64,24 +59,26 @@ export class SharedWait {
   /** Gives everybody who still waits an outcome, in the order in which they came. */
   settle(outcome: () => AcquireOutcome): void {
     // Who is settled leaves: the set is walked as it is.
-    for (const caller of this.#callers) caller.settle(outcome);
+    for (const caller of this.#callers.values()) caller.settle(outcome);
   }
 
-  #leave(caller: Caller): void {
+  /** What a caller has waited for, as it was seen last. */
+  lastOf(caller: WaitCaller): LockWait | undefined {
+    return this.#look?.lastOf(caller);
+  }
+
+  /** A caller waits no more. */
+  leave(caller: Caller): void {
     this.#callers.delete(caller);
     this.#look?.leave(caller);
     if (this.#callers.size > 0) return;
     this.#ended();
-    // It makes an error each time.
-    if (!this.#over) this.#aborter.abort();
+    if (!this.#over) this.#call?.giveUp(undefined);
   }
 }
 
 interface CallerDeps {
-  /** What it has waited for, as it was seen last. */
-  lastWait(): LockWait | undefined;
-  /** It waits no more. */
-  left(): void;
+  readonly wait: SharedWait;
   outcome(outcome: AcquireOutcome): void;
 }
 
@@ -91,7 +88,7 @@ class Caller implements Limited, WaitCaller {
   readonly #signal: AbortSignal | undefined;
   readonly #limits: TimeLimits;
   readonly #deps: CallerDeps;
-  readonly #abort = (reason: unknown): void => this.settle(() => ({ type: 'aborted', reason }));
+  #abort: ((reason: unknown) => void) | undefined;
   #settled = false;
 
   constructor({ expiresAtMs, onWait, signal }: CallerOptions, limits: TimeLimits, deps: CallerDeps) {
@@ -104,11 +101,13 @@ class Caller implements Limited, WaitCaller {
 
   start(): void {
     this.#limits.add(this);
-    if (this.#signal !== undefined) onAbort(this.#signal, this.#abort);
+    if (this.#signal === undefined) return;
+    this.#abort = (reason) => this.settle(() => ({ type: 'aborted', reason }));
+    onAbort(this.#signal, this.#abort);
   }
 
   expire(): void {
-    const wait = this.#deps.lastWait();
+    const wait = this.#deps.wait.lastOf(this);
     // The wait that it shared may go on, but no hold comes of it for this caller.
     this.settle(() => ({ type: 'timeout', sent: true, mayTakeEffect: false, wait }));
   }
@@ -118,8 +117,8 @@ class Caller implements Limited, WaitCaller {
     if (this.#settled) return;
     this.#settled = true;
     this.#limits.delete(this);
-    if (this.#signal !== undefined) offAbort(this.#signal, this.#abort);
-    this.#deps.left();
+    if (this.#signal !== undefined && this.#abort !== undefined) offAbort(this.#signal, this.#abort);
+    this.#deps.wait.leave(this);
     this.#deps.outcome(outcome());
   }
 }

@@ -103,15 +103,13 @@ export class Semaphore {
    */
   async acquire(options: SemaphoreAcquireOptions = {}): Promise<HeldLock> {
     checkAcquireOptions('acquire', options, OPTIONS);
-    const { permits, ...others } = options;
-    return await this.#take(permits).acquire(others);
+    return await this.#take(options.permits).acquire(withoutPermits(options));
   }
 
   /** Like `acquire`, but not getting the permits is a result, as for a lock. */
   async tryAcquire(options: SemaphoreTryAcquireOptions = {}): Promise<TryAcquireResult> {
     checkAcquireOptions('tryAcquire', options, OPTIONS);
-    const { permits, ...others } = options;
-    return await this.#take(permits).tryAcquire(others);
+    return await this.#take(options.permits).tryAcquire(withoutPermits(options));
   }
 
   /** Acquires, runs `body`, releases, as `withLock` of a lock does. */
@@ -151,6 +149,12 @@ export class Semaphore {
     const asked = { type: 'semaphore', permits, limit } as const;
     return new Lock(withOptions(wantedOf({ lock: name, asked }), this.#options), this.#present);
   }
+}
+
+function withoutPermits(options: SemaphoreAcquireOptions): AcquireOptions {
+  if (!('permits' in options)) return options;
+  const { permits: _, ...others } = options;
+  return others;
 }
 
 function isCount(value: unknown, most: number): value is number {

@@ -27,7 +27,7 @@ type CommandOf<Type extends Command['type']> = Extract<Command, { type: Type }>;
 
 /** `wait` false: leaves nothing when the lock is not free. */
 export function acquireCommand(lock: string, request: LockRequest, wait: boolean): CommandOf<'acquire'> {
-  return { type: 'acquire', ...wanted(lock, request), wait };
+  return { type: 'acquire', lock, kind: LockKind[request.type], parameters: lockKinds.writeFields(request), wait };
 }
 
 /** All of these locks at once, or none. */

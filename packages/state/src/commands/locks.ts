@@ -63,9 +63,12 @@ export function acquireSeveral(
     }
   }
   const options = optionsOf(command);
-  const wanted = all.map((each) => ({ ...each, parameters: packRequest(each.kind, each.request), options }));
-  const optionBytes = (packOptions(options)?.length ?? 0) * all.length;
-  const bytes = wanted.reduce((sum, { parameters }) => sum + (parameters?.length ?? 0), optionBytes);
+  // Not by a spread, which takes longer than all else of an acquire.
+  const wanted = all.map(({ lock, kind, request }) => {
+    return { lock, kind, request, parameters: packRequest(kind, request), options };
+  });
+  let bytes = (packOptions(options)?.length ?? 0) * all.length;
+  for (const { parameters } of wanted) bytes += parameters?.length ?? 0;
   const full =
     acquireLimitReply(state, session, first.lock, all.length) ??
     delayLimitReply(state, options, all.length) ??

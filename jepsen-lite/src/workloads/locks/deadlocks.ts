@@ -6,7 +6,7 @@
 import type { HeldLock } from '@holdfast/client';
 import { lockNameFor } from '../../plan/lock-names.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, giveBack, lostBy, take, type Taken } from './hold.ts';
+import { believe, followLoss, giveBack, lostBy, take, type Taken } from './hold.ts';
 
 /** Few, so that rings are closed. */
 const LOCKS = 3;
@@ -63,6 +63,7 @@ async function worked(session: ClientSession, first: string, second: string): Pr
   const { random, sleep } = session;
   const one = await ask(session, first);
   if (one === undefined || one === 'unsupported') return one === 'unsupported';
+  followLoss(session, first, one);
   await sleep(random.integer(MAX_THINK_MS));
   const other = await ask(session, second);
   const both = other !== undefined && other !== 'unsupported';

@@ -92,6 +92,15 @@ export function believe({ calls, client, plan, world }: ClientSession, lock: str
   world.believed(plan.name, lock, token, hold);
 }
 
+/**
+ * For who waits for long while it holds a lock: records the loss when the client hears of it. The client gives a lost hold back by itself, and
+ * its session may go on and take the lock anew.
+ */
+export function followLoss(session: ClientSession, lock: string, held: HeldLock): void {
+  const { signal } = held;
+  signal.addEventListener('abort', () => lostBy(signal.reason, session, lock, held), { once: true });
+}
+
 /** Records that the hold is lost, if that is what the error says. Anything else is thrown on. */
 export function lostBy(error: unknown, { calls, client }: ClientSession, lock: string, held: Held): void {
   if (!(error instanceof LockLostError)) throw error;

@@ -9,6 +9,7 @@ import { lockName } from '../../plan/plan.ts';
 import { AbortedByApplication, type Ok } from '../calls.ts';
 import { useStore } from '../use-store.ts';
 import type { ClientSession, Workload } from '../workload.ts';
+import { LOCK_CHECKS } from './hold.ts';
 
 /** Of the counter in the bucket of each lock. */
 const KEY = 'n';
@@ -22,22 +23,7 @@ const MAX_PATIENCE_MS = 1_500;
 
 export const criticalSections: Workload = {
   name: 'critical-sections',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'fence',
-    'granted-tokens',
-    'lost-updates',
-    'linearizable-locks',
-    'unfenced',
-  ],
+  checks: [...LOCK_CHECKS, 'belief', 'releases', 'fence', 'granted-tokens', 'lost-updates', 'unfenced'],
   share: 2,
   takesLocks: true,
   usesStore: true,

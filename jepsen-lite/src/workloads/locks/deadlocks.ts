@@ -6,7 +6,7 @@
 import type { HeldLock } from '@holdfast/client';
 import { lockNameFor } from '../../plan/lock-names.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, followLoss, giveBack, lostBy, take, type Taken } from './hold.ts';
+import { LOCK_CHECKS, believe, followLoss, giveBack, lostBy, take, type Taken } from './hold.ts';
 
 /** Few, so that rings are closed. */
 const LOCKS = 3;
@@ -19,20 +19,7 @@ const MAX_PAUSE_MS = 60;
 
 export const deadlocks: Workload = {
   name: 'deadlocks',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'deadlocks',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'releases', 'deadlocks'],
   oneIn: 24,
   latestVersion: true,
   takesLocks: true,

@@ -7,7 +7,7 @@
 import { TimeoutError, type HeldLock } from '@holdfast/client';
 import { lockNameFor } from '../../plan/lock-names.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, giveBack, lostBy, take, type Taken } from './hold.ts';
+import { LOCK_CHECKS, believe, giveBack, lostBy, take, type Taken } from './hold.ts';
 import { inOwnSession } from './still-session.ts';
 
 /** Few, so that somebody waits. */
@@ -28,20 +28,7 @@ const MAX_WAIT_MS = 1_500;
 
 export const delayedLocks: Workload = {
   name: 'delayed-locks',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'delays',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'releases', 'delays'],
   oneIn: 24,
   latestVersion: true,
   takesLocks: true,

@@ -5,7 +5,7 @@
 
 import { lockName } from '../../plan/plan.ts';
 import type { Workload } from '../workload.ts';
-import { giveBack, takeLock } from './hold.ts';
+import { LOCK_CHECKS, giveBack, takeLock } from './hold.ts';
 
 /** Everybody's. */
 const LOCK = lockName(0);
@@ -18,19 +18,7 @@ const MAX_TURNS = 5;
 
 export const fairQueue: Workload = {
   name: 'fair-queue',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'bounded-waiting',
-    'exclusion',
-    'releases',
-    'ghosts',
-    'expiry',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'bounded-waiting', 'releases'],
   oneIn: 24,
   takesLocks: true,
   hasRounds: true,

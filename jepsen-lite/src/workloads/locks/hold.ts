@@ -5,6 +5,18 @@ import type { LockRequest } from '@holdfast/protocol';
 import { isUnsupported } from '../nodes/use-node.ts';
 import type { Caller, ClientSession } from '../workload.ts';
 
+/** What whoever takes locks is judged by, of whatever kind they are. */
+export const LOCK_CHECKS = [
+  'grants',
+  'owners',
+  'tokens',
+  'order',
+  'exclusion',
+  'ghosts',
+  'expiry',
+  'linearizable-locks',
+] as const;
+
 /** @default without limit */
 type Limit = Pick<AcquireOptions, 'waitMs'>;
 

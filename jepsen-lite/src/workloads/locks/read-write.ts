@@ -7,7 +7,7 @@ import type { HeldLock } from '@holdfast/client';
 import { lockNameFor } from '../../plan/lock-names.ts';
 import { useStore } from '../use-store.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, giveBack, lostBy, take, type Taken } from './hold.ts';
+import { LOCK_CHECKS, believe, giveBack, lostBy, take, type Taken } from './hold.ts';
 
 /** Few, so that readers meet. */
 const LOCKS = 2;
@@ -26,23 +26,7 @@ const MAX_WORK_MS = 40;
 
 export const readWrite: Workload = {
   name: 'read-write',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'fence',
-    'granted-tokens',
-    'lost-updates',
-    'shared-reads',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'releases', 'fence', 'granted-tokens', 'lost-updates', 'shared-reads'],
   oneIn: 24,
   latestVersion: true,
   takesLocks: true,

@@ -7,7 +7,7 @@
 import type { AcquireOptions, Client, HeldLock } from '@holdfast/client';
 import { lockNameFor } from '../../plan/lock-names.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, lostBy, type Held } from './hold.ts';
+import { LOCK_CHECKS, believe, lostBy, type Held } from './hold.ts';
 
 /** Few, so that owners meet. */
 const LOCKS = 2;
@@ -24,19 +24,7 @@ const TOGETHER_ONE_IN = 3;
 
 export const reentrant: Workload = {
   name: 'reentrant',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'ghosts',
-    'expiry',
-    'entries',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'entries'],
   oneIn: 24,
   takesLocks: true,
   hasRounds: true,

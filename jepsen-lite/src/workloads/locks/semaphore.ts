@@ -2,7 +2,7 @@
 
 import { lockNameFor } from '../../plan/lock-names.ts';
 import type { Workload } from '../workload.ts';
-import { believe, giveBack, lostBy, take } from './hold.ts';
+import { LOCK_CHECKS, believe, giveBack, lostBy, take } from './hold.ts';
 
 /** Few, so that holders meet. */
 const LOCKS = 2;
@@ -16,19 +16,7 @@ const MAX_WAIT_MS = 600;
 
 export const semaphore: Workload = {
   name: 'semaphore',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'releases'],
   oneIn: 24,
   latestVersion: true,
   takesLocks: true,

@@ -15,7 +15,7 @@ import {
 import { lockNameFor } from '../../plan/lock-names.ts';
 import { useStore } from '../use-store.ts';
 import type { ClientSession, Workload } from '../workload.ts';
-import { believe, giveBack, lostBy, takeTogether } from './hold.ts';
+import { LOCK_CHECKS, believe, giveBack, lostBy, takeTogether } from './hold.ts';
 
 const AUDIT_ONE_IN = 4;
 const MAX_AMOUNT = 10;
@@ -27,23 +27,7 @@ const MAX_WAIT_MS = 600;
 
 export const severalLocks: Workload = {
   name: 'several-locks',
-  checks: [
-    'grants',
-    'owners',
-    'tokens',
-    'order',
-    'waits',
-    'exclusion',
-    'belief',
-    'releases',
-    'ghosts',
-    'expiry',
-    'several',
-    'fence',
-    'granted-tokens',
-    'transfers',
-    'linearizable-locks',
-  ],
+  checks: [...LOCK_CHECKS, 'waits', 'belief', 'releases', 'several', 'fence', 'granted-tokens', 'transfers'],
   oneIn: 24,
   latestVersion: true,
   takesLocks: true,

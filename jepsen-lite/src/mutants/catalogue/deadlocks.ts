@@ -31,8 +31,8 @@ export const deadlockMutants: readonly Mutant[] = [
     replace: 'acquire.token === 0)',
   }),
   inState('deadlock-by-a-grant-unseen', 'a grant that closes a deadlock breaks it', 'locks/lock-table.js', {
-    find: 'if (options.abortInDeadlock) this.#aborting -= 1; this.#fresh.push(lead);',
-    replace: 'if (options.abortInDeadlock) this.#aborting -= 1;',
+    find: 'if (options.abortInDeadlock) this.#store.aborting -= 1; this.#fresh.push(lead);',
+    replace: 'if (options.abortInDeadlock) this.#store.aborting -= 1;',
   }),
   inState('places-in-queues-not-waited-for', 'who is before in a queue is waited for', 'locks/wait-graph.js', {
     find: 'if (previous !== undefined) edges.push({ acquire: previous.lead, lock });',
@@ -49,8 +49,8 @@ export const deadlockMutants: readonly Mutant[] = [
   inState(
     'waits-that-end-forgotten-on-restore',
     'a restored machine breaks the same deadlocks',
-    'locks/lock-table.js',
-    { find: 'if (token === 0 && options.abortInDeadlock) this.#aborting += 1;', replace: '' },
+    'locks/lock-restore.js',
+    { find: 'if (token === 0 && options.abortInDeadlock) this.#store.aborting += 1;', replace: '' },
   ),
   inState(
     'any-request-enforced',
@@ -62,7 +62,7 @@ export const deadlockMutants: readonly Mutant[] = [
     find: 'present?.index === request && present.revokes',
     replace: 'present?.index === request',
   }),
-  inState('request-forgotten-on-restore', 'a restored hold is asked for as it was', 'locks/lock-table.js', {
+  inState('request-forgotten-on-restore', 'a restored hold is asked for as it was', 'locks/lock-restore.js', {
     find: 'this.#restoreReleaseRequest(acquire);',
     replace: '',
   }),

@@ -111,8 +111,8 @@ export const lockDelayMutants: readonly Mutant[] = [
     patches: [
       {
         module: STATE,
-        file: 'locks/lock-table.js',
-        edits: [{ find: 'this.#delayed.restore(lock, delay);', replace: '' }],
+        file: 'locks/lock-restore.js',
+        edits: [{ find: 'delayed.restore(lock, delay);', replace: '' }],
       },
     ],
     caughtBy: ['properties'],

@@ -94,7 +94,7 @@ export const sharedLockMutants: readonly Mutant[] = [
       },
       {
         module: STATE,
-        file: 'locks/lock-table.js',
+        file: 'locks/lock-restore.js',
         edits: [
           {
             find: 'const lead = siblings.get(index);',

@@ -3,29 +3,26 @@
  * changes; then {@link LockTable.grantPending} looks at each lock that it touched, and grants in queue order. An idle lock loses its container.
  */
 
-import { MalformedError, type LockRequest, type ReleaseRequest } from '@holdfast/protocol';
+import type { LockRequest, ReleaseRequest } from '@holdfast/protocol';
 
 import { invariant } from '../invariant.ts';
 import type { Output } from '../output.ts';
-import { ListingIndex } from '../queries/listing-index.ts';
+import type { ListingIndex } from '../queries/listing-index.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionTable } from '../sessions/session-table.ts';
 import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
-import { SnapshotError, wellFormed } from '../snapshot-error.ts';
 import { ExtraTag } from '../tree/extra-tag.ts';
-import { NO_OPTIONS, packOptions, readOptions, sameOptions, type AcquireOptions } from './acquire-options.ts';
-import { DelayedLocks } from './delayed-locks.ts';
-import { readRequest, unpackRequest, type LockKind } from './kinds/lock-kind.ts';
-import { lockProblem, queueNodeName, queueNodeSequence } from './lock-name.ts';
-import { readDelay } from './lock-delay.ts';
-import { LockPlace } from './lock-place.ts';
+import { NO_OPTIONS, packOptions, type AcquireOptions } from './acquire-options.ts';
+import type { DelayedLocks } from './delayed-locks.ts';
+import type { LockKind } from './kinds/lock-kind.ts';
+import { queueNodeName } from './lock-name.ts';
+import { LockRestore } from './lock-restore.ts';
+import { LockStore, waitsForSomebody, type AcquiresOfSession } from './lock-store.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
-import { packReleaseRequest, readReleaseRequest } from './release-request.ts';
+import { packReleaseRequest } from './release-request.ts';
 import { compareText } from '../text.ts';
-import { SessionAcquires } from './session-acquires.ts';
 
 const NO_DATA = new Uint8Array(0);
-const NO_ACQUIRES = new SessionAcquires<QueuedAcquire>();
 
 /** What an acquire wants of a lock. */
 export interface Asked {
@@ -51,12 +48,10 @@ export interface Moment {
 }
 
 export class LockTable {
+  readonly #store: LockStore;
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
-  readonly #locks = new Map<string, Lock>();
-  readonly names = new ListingIndex(this.#locks);
-  /** Where new locks get their containers. */
-  readonly #place: LockPlace;
+  readonly #locks: ReadonlyMap<string, Lock>;
   readonly #delayed: DelayedLocks;
   /** A lock at which somebody may be to be granted, or nobody to be left: mostly there is one, and an array that empties is made anew... */
   #firstTouched: Lock | undefined;
@@ -64,17 +59,17 @@ export class LockTable {
   readonly #touched: Lock[] = [];
   /** Acquires of this entry that may have closed a deadlock: they wait now, or hold what others wait for. */
   #fresh: QueuedAcquire[] = [];
-  /** Holds that are to be released, in no particular order: sort before anything depends on it. */
-  readonly #asked = new Set<QueuedAcquire>();
-  #holds = 0;
-  #waits = 0;
-  #aborting = 0;
 
   constructor(nodes: NodeStore, sessions: SessionTable) {
+    this.#store = new LockStore(nodes, sessions);
     this.#nodes = nodes;
     this.#sessions = sessions;
-    this.#place = new LockPlace(nodes);
-    this.#delayed = new DelayedLocks(nodes);
+    this.#locks = this.#store.locks;
+    this.#delayed = this.#store.delayed;
+  }
+
+  get names(): ListingIndex<string> {
+    return this.#store.names;
   }
 
   get size(): number {
@@ -82,16 +77,16 @@ export class LockTable {
   }
 
   get holds(): number {
-    return this.#holds;
+    return this.#store.holds;
   }
 
   get waits(): number {
-    return this.#waits;
+    return this.#store.waits;
   }
 
   /** Acquires that wait, and end when they are in a deadlock. */
   get aborting(): number {
-    return this.#aborting;
+    return this.#store.aborting;
   }
 
   get delayed(): Pick<DelayedLocks, 'size' | 'claims' | 'inOrder'> {
@@ -104,14 +99,15 @@ export class LockTable {
   }
 
   /** What the session waits for and holds. */
-  acquiresOf(session: Session): Readonly<Omit<SessionAcquires<QueuedAcquire>, 'add' | 'remove'>> {
-    return (session.locks as SessionAcquires<QueuedAcquire> | undefined) ?? NO_ACQUIRES;
+  acquiresOf(session: Session): AcquiresOfSession {
+    return this.#store.acquiresOf(session);
   }
 
   /** The lock whose container that is; undefined for any other node. */
   lockOf(node: NodeSlot): Lock | undefined {
-    if (!this.#place.has(node)) return undefined;
-    const lock = this.#lockIn(node);
+    const { place } = this.#store;
+    if (!place.has(node)) return undefined;
+    const lock = this.#store.lockIn(node);
     invariant(lock !== undefined, 'a container has its lock');
     return lock;
   }
@@ -126,6 +122,11 @@ export class LockTable {
     if (acquire?.node === node) return acquire;
     invariant(this.lockOf(this.#nodes.parent(node)) === undefined, 'a queue node has its acquire');
     return undefined;
+  }
+
+  /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
+  beginRestore(): LockRestore {
+    return new LockRestore(this.#store);
   }
 
   /** Puts an acquire at the end of the queue, and grants it if nobody is in its way. */
@@ -154,13 +155,13 @@ export class LockTable {
     invariant(hold.lead === hold && hold.list === hold.lock.holders, 'what is to be released is a hold');
     this.#nodes.setExtra(hold.node, ExtraTag.releaseRequest, packReleaseRequest(request));
     hold.releaseRequest = request;
-    this.#asked.add(hold);
+    this.#store.asked.add(hold);
   }
 
   /** Holds that are to be released, by the indexes of the requests. */
   toBeReleased(): QueuedAcquire[] {
     const requested = ({ releaseRequest }: QueuedAcquire): number => releaseRequest?.index ?? 0;
-    return [...this.#asked].sort((left, right) => requested(left) - requested(right));
+    return [...this.#store.asked].sort((left, right) => requested(left) - requested(right));
   }
 
   /** What may have closed a deadlock since this was asked last: waits that have begun, and grants of what others wait for. */
@@ -185,16 +186,16 @@ export class LockTable {
     if (parameters !== undefined) this.#nodes.setExtra(node, ExtraTag.requestParameters, parameters);
     const kept = options === NO_OPTIONS ? undefined : packOptions(options);
     if (kept !== undefined) this.#nodes.setExtra(node, ExtraTag.acquireOptions, kept);
-    const acquire = new QueuedAcquire(session, this.#ownAcquires(session), lock, request, index, node, options);
+    const acquire = new QueuedAcquire(session, this.#store.ownAcquires(session), lock, request, index, node, options);
     lock.waiters.append(acquire);
-    this.#waits += 1;
+    this.#store.waits += 1;
     this.#delayed.joined(acquire);
     return acquire;
   }
 
   /** @param parts all places of it */
   #beginsToWait(lead: QueuedAcquire, parts: readonly QueuedAcquire[], events: Output[]): void {
-    if (lead.options.abortInDeadlock) this.#aborting += 1;
+    if (lead.options.abortInDeadlock) this.#store.aborting += 1;
     this.#fresh.push(lead);
     for (const part of parts) reportFirstWait(part, events);
   }
@@ -209,8 +210,8 @@ export class LockTable {
     else for (const part of parts) this.#nodes.changing(part.node);
     const { lead } = acquire;
     acquire.siblings.remove(lead);
-    if (lead.releaseRequest !== undefined) this.#asked.delete(lead);
-    if (lead.token === 0 && lead.options.abortInDeadlock) this.#aborting -= 1;
+    if (lead.releaseRequest !== undefined) this.#store.asked.delete(lead);
+    if (lead.token === 0 && lead.options.abortInDeadlock) this.#store.aborting -= 1;
     if (parts === undefined) this.#leave(acquire, index);
     else for (const part of parts) this.#leave(part, index);
   }
@@ -276,156 +277,12 @@ export class LockTable {
     }
   }
 
-  /** The nodes are those of a snapshot now; their locks follow. @throws SnapshotError */
-  beginRestore(): void {
-    this.#place.restore();
-  }
-
-  /** The lock of a container that a snapshot of that index has; nobody holds it yet. @throws SnapshotError */
-  restoreLock(container: NodeSlot, kind: LockKind, index: number): void {
-    const name = this.#place.lockName(container);
-    wellFormed(name !== undefined && lockProblem(name) === undefined, () => 'has a lock that cannot be');
-    const lock = new Lock(name, kind, container);
-    this.#locks.set(name, lock);
-    this.names.added(name);
-    const bytes = this.#extraOf(container, ExtraTag.lockDelay);
-    if (bytes === undefined) return;
-    const delay = readDelay(bytes);
-    wellFormed(delay !== undefined && delay.index <= index, () => `has a delay of lock ${name} that cannot be`);
-    this.#delayed.restore(lock, delay);
-  }
-
-  /** Puts an acquire that a snapshot has at the end of its lock's queue. @throws SnapshotError */
-  restoreAcquire(node: NodeSlot, token: number, grantedAt: number): void {
-    const nodes = this.#nodes;
-    const index = nodes.czxid(node);
-    const session = this.#sessions.get(nodes.ephemeralOwner(node));
-    const lock = this.#lockIn(nodes.parent(node));
-    const { mzxid } = nodes.stat(node);
-    const sequence = queueNodeSequence(nodes.name(node));
-    wellFormed(
-      session !== undefined &&
-        lock !== undefined &&
-        mzxid === (token === 0 ? index : token) &&
-        token >= (token === 0 ? 0 : index) &&
-        sequence !== undefined &&
-        sequence < nodes.creations(lock.container),
-      () => `has an acquire ${index} that cannot be`,
-    );
-    const siblings = this.#ownAcquires(session);
-    const request = this.#restoreRequest(lock, node);
-    const options = this.#restoreOptions(node, index);
-    const acquire = new QueuedAcquire(session, siblings, lock, request, index, node, options);
-    this.#restoreReleaseRequest(acquire);
-    this.#delayed.joined(acquire);
-    const lead = siblings.get(index);
-    if (lead === undefined) {
-      siblings.add(acquire);
-      if (token === 0 && options.abortInDeadlock) this.#aborting += 1;
-    } else this.#restorePart(lead, acquire, token, grantedAt);
-    if (token === 0) {
-      lock.waiters.append(acquire);
-      this.#waits += 1;
-      return;
-    }
-    wellFormed(
-      lock.kind.mayJoin(lock.holders, request),
-      () => `has more holders of lock ${lock.name} than may hold it`,
-    );
-    acquire.token = token;
-    acquire.grantedAt = grantedAt;
-    lock.holders.append(acquire);
-    siblings.holds += 1;
-    this.#holds += 1;
-  }
-
-  /** Every lock is held, and by everybody who may. @throws SnapshotError */
-  checkRestored(): void {
-    let placed = 0;
-    for (const lock of this.#locks.values()) {
-      if (this.#place.has(lock.container)) placed += 1;
-      const next = lock.waiters.first;
-      const granted =
-        lock.delay !== undefined ||
-        (next === undefined ? lock.holders.size > 0 : this.#waitsForSomebody(lock) && !next.grantable);
-      wellFormed(granted, () => `has a lock ${lock.name} that is not granted to whom it is free for`);
-      const queued = lock.holders.size + lock.waiters.size;
-      wellFormed(
-        queued === this.#nodes.childCount(lock.container),
-        () => `has nodes under lock ${lock.name} that are not in its queue`,
-      );
-    }
-    wellFormed(placed === this.#place.size, () => `has nodes at ${this.#place.path} that are no locks`);
-    for (const { lead, lock, token, releaseRequest } of this.#asked) {
-      const fits = token !== 0 && releaseRequest !== undefined && releaseRequest.index > token;
-      wellFormed(fits && lead.lock === lock, () => `has a request to release lock ${lock.name} that cannot be`);
-    }
-  }
-
-  #restoreRequest({ name, kind, first }: Lock, node: NodeSlot): LockRequest {
-    const parameters = this.#extraOf(node, ExtraTag.requestParameters);
-    try {
-      const request = parameters === undefined ? readRequest(kind, []) : unpackRequest(kind, parameters);
-      const disagreement = first && kind.disagreement(first.request, request);
-      wellFormed(disagreement === undefined, () => `has lock ${name}, which ${disagreement}`);
-      return request;
-    } catch (cause) {
-      if (!(cause instanceof MalformedError)) throw cause;
-      throw new SnapshotError('MALFORMED', `has ${cause.message}`, { cause });
-    }
-  }
-
-  #restoreOptions(node: NodeSlot, acquireIndex: number): AcquireOptions {
-    const bytes = this.#extraOf(node, ExtraTag.acquireOptions);
-    if (bytes === undefined) return NO_OPTIONS;
-    const options = readOptions(bytes);
-    wellFormed(options !== undefined, () => `has options of acquire ${acquireIndex} that cannot be`);
-    return options;
-  }
-
-  #restoreReleaseRequest(acquire: QueuedAcquire): void {
-    const bytes = this.#extraOf(acquire.node, ExtraTag.releaseRequest);
-    if (bytes === undefined) return;
-    const request = readReleaseRequest(bytes);
-    wellFormed(request !== undefined, () => `has a request to release acquire ${acquire.acquireIndex} that cannot be`);
-    acquire.releaseRequest = request;
-    this.#asked.add(acquire);
-  }
-
-  #extraOf(node: NodeSlot, wanted: number): Uint8Array | undefined {
-    return this.#nodes.extras(node).find(({ tag }) => tag === wanted)?.bytes;
-  }
-
-  #ownAcquires(session: Session): SessionAcquires<QueuedAcquire> {
-    session.locks ??= new SessionAcquires<QueuedAcquire>();
-    return session.locks as SessionAcquires<QueuedAcquire>;
-  }
-
-  /** Another place of an acquire that a snapshot has. @throws SnapshotError */
-  #restorePart(lead: QueuedAcquire, part: QueuedAcquire, token: number, grantedAt: number): void {
-    const present = lead.parts ?? [lead];
-    const sameGrant = lead.token === token && lead.grantedAt === grantedAt;
-    const fits = sameGrant && sameOptions(lead.options, part.options) && lead.partAt(part.lock.name) === undefined;
-    wellFormed(fits, () => `has an acquire ${part.acquireIndex} that cannot be`);
-    const { siblings } = lead;
-    siblings.remove(lead);
-    const parts = [...present, part].sort((left, right) => compareText(left.lock.name, right.lock.name));
-    for (const each of parts) each.parts = parts;
-    siblings.add(part.lead);
-    if (token !== 0) siblings.holds += present.length;
-  }
-
-  /** Where somebody waits: for a holder, for the end of a delay, or with an acquire of several locks for others of these. */
-  #waitsForSomebody({ holders, waiters, delay }: Lock): boolean {
-    return holders.size > 0 || delay !== undefined || waiters.first?.parts !== undefined;
-  }
-
   #leave(acquire: QueuedAcquire, index: number): void {
     const { lock } = acquire;
     invariant(acquire.list !== undefined, 'an acquire is removed once');
     invariant(this.#locks.get(lock.name) === lock, 'a queue belongs to a lock that exists');
-    if (acquire.token === 0) this.#waits -= 1;
-    else this.#holds -= 1;
+    if (acquire.token === 0) this.#store.waits -= 1;
+    else this.#store.holds -= 1;
     if (acquire.token !== 0 && lock.floorBefore === 0) lock.floorBefore = lock.floor;
     this.#delayed.left(acquire);
     acquire.list.remove(acquire);
@@ -444,8 +301,7 @@ export class LockTable {
 
   #removeLock(lock: Lock, index: number): void {
     this.#nodes.changing(lock.container);
-    this.#locks.delete(lock.name);
-    this.names.removed();
+    this.#store.delete(lock);
     this.#nodes.remove(lock.container, index);
   }
 
@@ -456,7 +312,7 @@ export class LockTable {
       if (head === undefined || !head.grantable) break;
       this.#grantParts(head, index, stamp);
       const { session, acquireIndex, lead, floor, options } = head;
-      if (options.abortInDeadlock) this.#aborting -= 1;
+      if (options.abortInDeadlock) this.#store.aborting -= 1;
       this.#fresh.push(lead);
       const { name } = lead.lock;
       const granted = { type: 'granted', session: session.id, lock: name, acquireIndex, token: index } as const;
@@ -464,7 +320,7 @@ export class LockTable {
       for (const part of head.parts ?? [head]) part.lock.grantsAreNew = true;
       for (const part of head.parts ?? []) if (part.lock !== lock) this.#touch(part.lock);
     }
-    invariant(this.#waitsForSomebody(lock), 'a lock with waiters has a holder, or waits for another lock');
+    invariant(waitsForSomebody(lock), 'a lock with waiters has a holder, or waits for another lock');
   }
 
   #grantParts(acquire: QueuedAcquire, index: number, stamp: number): void {
@@ -483,23 +339,14 @@ export class LockTable {
     acquire.grantedAt = stamp;
     lock.holders.append(acquire);
     acquire.siblings.holds += 1;
-    this.#waits -= 1;
-    this.#holds += 1;
+    this.#store.waits -= 1;
+    this.#store.holds += 1;
     this.#nodes.markGranted(acquire.node, index);
   }
 
-  /** The lock whose container that is. */
-  #lockIn(container: NodeSlot): Lock | undefined {
-    const name = this.#place.lockName(container);
-    const lock = name === undefined ? undefined : this.#locks.get(name);
-    return lock?.container === container ? lock : undefined;
-  }
-
   #createLock(name: string, kind: LockKind, index: number, stamp: number): Lock {
-    const container = this.#place.createContainer(name, index, stamp);
-    const lock = new Lock(name, kind, container);
-    this.#locks.set(name, lock);
-    this.names.added(name);
+    const lock = new Lock(name, kind, this.#store.place.createContainer(name, index, stamp));
+    this.#store.add(lock);
     return lock;
   }
 }

@@ -252,9 +252,9 @@ export class StateRestore {
   /** Queues in order of acquire indexes, whatever order their nodes came in. */
   #linkLocks(): void {
     const { locks, nodes, sessions } = this.#state;
-    locks.beginRestore();
+    const restore = locks.beginRestore();
     for (const { slot, role } of this.#locks)
-      if (role.type === 'lock') locks.restoreLock(slot, this.#lockKind(role.kind), this.#index);
+      if (role.type === 'lock') restore.addLock(slot, this.#lockKind(role.kind), this.#index);
     const inOrder = this.#queueNodes.sort((left, right) => nodes.czxid(left.slot) - nodes.czxid(right.slot));
     let last = 0;
     let lastOwner = 0;
@@ -266,7 +266,7 @@ export class StateRestore {
       wellFormed(fits, () => `has two acquires ${acquireIndex}`);
       last = acquireIndex;
       lastOwner = owner;
-      if (role.type === 'queueNode') locks.restoreAcquire(slot, role.token, role.grantedAt);
+      if (role.type === 'queueNode') restore.addAcquire(slot, role.token, role.grantedAt);
     }
     // As they come where nothing was restored: the end of a session looks for its oldest.
     this.#ephemerals.sort((left, right) => nodes.czxid(left) - nodes.czxid(right));
@@ -275,7 +275,7 @@ export class StateRestore {
       wellFormed(owner !== undefined, () => `has an ephemeral node in slot ${slot} without a session`);
       owner.ephemerals.add(slot);
     }
-    locks.checkRestored();
+    restore.check();
   }
 
   #lockKind(number: number): LockKind {

@@ -7,6 +7,7 @@ import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { DelayedLocks } from './delayed-locks.ts';
 import { LockPlace } from './lock-place.ts';
 import type { Lock, QueuedAcquire } from './lock.ts';
+import { RecurringMap } from './recurring-map.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
 const NO_ACQUIRES = new SessionAcquires<QueuedAcquire>();
@@ -17,8 +18,8 @@ export type AcquiresOfSession = Readonly<Omit<SessionAcquires<QueuedAcquire>, 'a
 export class LockStore {
   readonly nodes: NodeStore;
   readonly sessions: SessionTable;
-  readonly locks = new Map<string, Lock>();
-  readonly names = new ListingIndex(this.locks);
+  readonly locks: RecurringMap<string, Lock> = new RecurringMap(() => this.names.tableMoved());
+  readonly names: ListingIndex<string> = new ListingIndex(this.locks);
   /** Where new locks get their containers. */
   readonly place: LockPlace;
   readonly delayed: DelayedLocks;

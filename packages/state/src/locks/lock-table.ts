@@ -19,6 +19,7 @@ import { queueNodeName } from './lock-name.ts';
 import { LockRestore } from './lock-restore.ts';
 import { LockStore, waitsForSomebody, type AcquiresOfSession } from './lock-store.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
+import type { RecurringMap } from './recurring-map.ts';
 import { packReleaseRequest } from './release-request.ts';
 import { compareText } from '../text.ts';
 
@@ -51,7 +52,7 @@ export class LockTable {
   readonly #store: LockStore;
   readonly #nodes: NodeStore;
   readonly #sessions: SessionTable;
-  readonly #locks: ReadonlyMap<string, Lock>;
+  readonly #locks: RecurringMap<string, Lock>;
   readonly #delayed: DelayedLocks;
   /** A lock at which somebody may be to be granted, or nobody to be left: mostly there is one, and an array that empties is made anew... */
   #firstTouched: Lock | undefined;

@@ -7,10 +7,10 @@
  * among the fresh ones; with too many of either the index is made anew.
  */
 
-/** What a listing may be over: a Map. */
+/** What a listing may be over: a Map, say. */
 export interface Listed<K> {
   readonly size: number;
-  /** Goes on over what is added meanwhile. */
+  /** Goes on over what is added meanwhile; may have keys that are gone. */
   keys(): Iterator<K>;
   has(key: K): boolean;
 }
@@ -63,6 +63,11 @@ export class ListingIndex<K extends string | number> {
     if (this.#runs === undefined) return;
     this.#gone += 1;
     this.#changed();
+  }
+
+  /** What reads the keys of the table does not hear any more of those that come. */
+  tableMoved(): void {
+    if (this.#reading !== undefined) this.#begin();
   }
 
   /** A slice of the work that a page needs first; true when that is done. Nothing may change between that and the page. */

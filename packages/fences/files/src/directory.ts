@@ -6,10 +6,10 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FenceError } from '@holdfast/fence';
-import { codeOf, told } from '@holdfast/fence/adapter';
+import { codeOf, Recent, told } from '@holdfast/fence/adapter';
 import {
   decodeManifest,
   encodeManifest,
@@ -31,7 +31,12 @@ const MAX_SLUG = 40;
 /** How often a manifest is looked for that is collected while it is read. */
 const MAX_LOOKS = 20;
 
+/** Manifests as they were read last, by their folders. */
+const remembered = new Recent<Remembered>(1_000);
+
 const nameOf = (number: number): string => String(number).padStart(DIGITS, '0');
+
+type Remembered = Loaded & { readonly mark: string };
 
 export class DirectoryStore implements ManifestStore {
   readonly #root: string;
@@ -48,12 +53,15 @@ export class DirectoryStore implements ManifestStore {
   }
 
   async load(scope: string): Promise<Loaded | undefined> {
+    const before = remembered.get(this.folder(scope));
+    if (before !== undefined && (await this.#isHighest(scope, before))) return before;
     for (let looks = 1; ; looks += 1) {
       const number = await this.#highest(scope);
       if (number === 0) return undefined;
       const path = this.#version(scope, number);
+      const mark = await markOf(path);
       const text = await ifThere(path, readFile(path, 'utf8'));
-      if (text !== undefined) return { manifest: decodeManifest(text, path), version: String(number) };
+      if (text !== undefined) return this.#remembered(scope, number, mark, decodeManifest(text, path));
       if (looks >= MAX_LOOKS) throw new FenceError('RESOURCE', `${path} vanishes: does somebody delete files there?`);
     }
   }
@@ -65,14 +73,14 @@ export class DirectoryStore implements ManifestStore {
     // Of whoever is killed it is collected as a working copy is, once the floor is higher.
     const fresh = join(folder, 'work', dataName(manifest.floor));
     return await attempted('publish', folder, async () => {
-      await this.#makeFolders(scope);
-      await writeDurably(fresh, Buffer.from(text));
+      await this.#inFolders(scope, () => writeDurably(fresh, Buffer.from(text)));
       try {
         await link(fresh, this.#version(scope, number));
       } catch (error) {
-        // The number is taken; or the floor has risen meanwhile, and the manifest was collected.
-        if (['EEXIST', 'ENOENT'].includes(codeOf(error))) return false;
-        throw error;
+        // The number is taken; or the floor has risen meanwhile, and the manifest was collected; or a power loss took a folder.
+        if (codeOf(error) === 'ENOENT') await this.#makeFolders(scope);
+        else if (codeOf(error) !== 'EEXIST') throw error;
+        return false;
       } finally {
         await rm(fresh, { force: true });
       }
@@ -80,15 +88,14 @@ export class DirectoryStore implements ManifestStore {
       const highest = await this.#highest(scope);
       await this.#collectVersions(scope, highest);
       // With a higher one there, the number was perhaps used and collected before: the ids in the highest one tell.
-      return highest === number;
+      if (highest !== number) return false;
+      this.#remembered(scope, number, await markOf(this.#version(scope, number)), manifest);
+      return true;
     });
   }
 
   async put(scope: string, token: number, data: Uint8Array): Promise<ManifestFile> {
-    return await this.#keep(scope, token, async (path) => {
-      await writeDurably(path, data);
-      return data.length;
-    });
+    return await this.#keep(scope, token, (path) => writeDurably(path, data, READ_ONLY));
   }
 
   /** A copy becomes data of the scope: whoever still has the original open writes to that, and to nothing that anybody reads. */
@@ -108,10 +115,8 @@ export class DirectoryStore implements ManifestStore {
   /** An empty place for a working copy. */
   async workPath(scope: string, token: number): Promise<string> {
     const folder = join(this.folder(scope), 'work');
-    return await attempted('write', folder, async () => {
-      await this.#makeFolders(scope);
-      return join(folder, dataName(token));
-    });
+    await attempted('write', folder, () => this.#makeFolders(scope));
+    return join(folder, dataName(token));
   }
 
   /** Names in `data` and `work` with the tokens that wrote them. */
@@ -123,6 +128,27 @@ export class DirectoryStore implements ManifestStore {
         if (Number.isSafeInteger(token)) yield { path: join(folder, key), key, token };
       }
     }
+  }
+
+  #remembered(scope: string, number: number, mark: string, manifest: Manifest): Loaded {
+    const found = { manifest, version: String(number), mark };
+    remembered.set(this.folder(scope), found);
+    return found;
+  }
+
+  /** Whoever takes the next number does so while this one is there: the lowest are collected first. */
+  async #isHighest(scope: string, { version, mark }: Remembered): Promise<boolean> {
+    const next = await markOf(this.#version(scope, Number(version) + 1));
+    return next === '' && (await markOf(this.#version(scope, Number(version)))) === mark;
+  }
+
+  /** Almost always they are there. */
+  async #inFolders<Result>(scope: string, write: () => Promise<Result>): Promise<Result> {
+    return await write().catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      await this.#makeFolders(scope);
+      return await write();
+    });
   }
 
   /** @throws FenceError SCHEMA_MISSING without the directory */
@@ -144,14 +170,7 @@ export class DirectoryStore implements ManifestStore {
   async #keep(scope: string, token: number, write: (path: string) => Promise<number>): Promise<ManifestFile> {
     const key = dataName(token);
     const path = this.pathOf(scope, { key, bytes: 0, token });
-    const bytes = await attempted('write', path, async () => {
-      await this.#makeFolders(scope);
-      const written = await write(path);
-      await chmod(path, READ_ONLY);
-      await syncDirectory(dirname(path));
-      return written;
-    });
-    return { key, bytes, token };
+    return { key, token, bytes: await attempted('write', path, () => this.#inFolders(scope, () => write(path))) };
   }
 
   #version(scope: string, number: number): string {
@@ -167,8 +186,7 @@ export class DirectoryStore implements ManifestStore {
   }
 
   async #highest(scope: string): Promise<number> {
-    const numbers = await this.#numbers(scope);
-    return numbers.reduce((left, right) => Math.max(left, right), 0);
+    return Math.max(0, ...(await this.#numbers(scope)));
   }
 
   /** Those that are too old to be somebody's next number. The lowest goes first, so that there is no gap. */
@@ -187,25 +205,20 @@ function dataName(token: number): string {
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
-  return await attempted('read', folder, async () => {
-    try {
-      return await readdir(folder);
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-      // Of a scope that nobody has written; or there is no directory at all.
-      await readdir(dirname(dirname(folder)));
-      return [];
-    }
+  const reading = readdir(folder).catch(async (error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // Of a scope that nobody has written; or there is no directory at all.
+    await readdir(dirname(dirname(folder)));
+    return [];
   });
+  return await attempted('read', folder, () => reading);
 }
 
 async function ifThere<Result>(path: string, reading: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
+  return await reading.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw asFenceError(error, 'read', path);
-  }
+  });
 }
 
 async function attempted<Result>(
@@ -216,34 +229,43 @@ async function attempted<Result>(
   return await told(work(), (error) => asFenceError(error, doing, path));
 }
 
-async function writeDurably(path: string, data: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx');
-  try {
-    await file.writeFile(data);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+/** @param mode given where the name is to last as well. @returns bytes */
+async function writeDurably(path: string, data: Uint8Array, mode?: number): Promise<number> {
+  const file = await open(path, 'wx', mode);
+  const writing = (): Promise<number> => file.writeFile(data).then(() => data.length);
+  return await synced(file, mode === undefined ? undefined : path, writing);
 }
 
 async function copyDurably(source: string, path: string): Promise<number> {
   await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  await chmod(path, READ_ONLY);
   // What may not be written may be synced; the mode of the original is copied along.
   const file = await open(path, 'r');
+  return await synced(file, path, async () => (await file.stat()).size);
+}
+
+/** The disk is waited for once, for what the file has and for its name. */
+async function synced<Result>(
+  file: FileHandle,
+  named: string | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    await file.sync();
-    return (await file.stat()).size;
+    const result = await work();
+    await Promise.all([file.sync(), named === undefined ? undefined : syncDirectory(dirname(named))]);
+    return result;
   } finally {
     await file.close();
   }
 }
 
+/** By what a file differs from another that has its name later; '' where there is none. */
+async function markOf(path: string): Promise<string> {
+  const found = await ifThere(path, stat(path, { bigint: true }));
+  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+}
+
 /** A new name is durable when its directory is. */
 async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await synced(await open(path, 'r'), undefined, async () => undefined);
 }

@@ -86,6 +86,20 @@ describe('a file that is read, changed and written under a lock', () => {
     expect(await add({ token: 7 })).toBe(3);
   });
 
+  it('is read as it is, and not as it was seen last, when its manifests were put back from a backup', async () => {
+    await add({ token: 7 });
+    expect(await current('count')).toBe('1');
+    const versions = join(new DirectoryStore(directory).folder('jobs'), 'versions');
+    const backup = readFileSync(join(versions, inFolder('versions').toSorted().at(-1) ?? ''));
+    await add({ token: 7 });
+    expect(await current('count')).toBe('2');
+    const newest = join(versions, inFolder('versions').toSorted().at(-1) ?? '');
+    rmSync(newest);
+    writeFileSync(newest, backup);
+    expect(await current('count')).toBe('1');
+    expect(await add({ token: 7 })).toBe(2);
+  });
+
   it('has a path for other programs, whose content never changes', async () => {
     await add({ token: 5 });
     const before = (await pathOf(directory, 'jobs', 'count')) ?? '';
@@ -200,7 +214,7 @@ describe('the directory', () => {
     ['', 'RESOURCE'],
   ])('has no manifest that is guessed at: %s', async (text, code) => {
     await add({ token: 5 });
-    writeFileSync(join(new DirectoryStore(directory).folder('jobs'), 'versions/0000000000000009.json'), text);
+    writeFileSync(join(new DirectoryStore(directory).folder('jobs'), 'versions/0000000000000003.json'), text);
     expect(await failureOf(add({ token: 5 }))).toMatchObject({ code });
   });
 

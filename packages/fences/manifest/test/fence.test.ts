@@ -213,3 +213,94 @@ describe('the format of a manifest', () => {
     expect(() => decodeManifest('{"format":2}', 'it')).toThrow(expect.objectContaining({ code: 'SCHEMA_VERSION' }));
   });
 });
+
+/** A load takes long, so that bodies begin with what was current when it was seen last. */
+class RecallingStore extends MemoryStore {
+  recalled: Loaded | undefined;
+
+  recall(): Loaded | undefined {
+    return this.recalled;
+  }
+}
+
+describe('a body that begins with a manifest that was seen before', () => {
+  async function published(token: number): Promise<RecallingStore> {
+    const store = new RecallingStore();
+    await write(store, token, 'first');
+    store.recalled = store.current;
+    return store;
+  }
+
+  const reading = async (store: RecallingStore, token: number): Promise<(string | undefined)[]> => {
+    const seen: (string | undefined)[] = [];
+    await fenceBy(
+      call(store, token),
+      (of) => new Transaction(of),
+      async (tx) => {
+        const data = await tx.read('a');
+        seen.push(data === undefined ? undefined : Buffer.from(data).toString());
+      },
+    );
+    return seen;
+  };
+
+  it('does not wait for the current one', async () => {
+    const store = await published(5);
+    const load = store.load.bind(store);
+    let begun = (): void => undefined;
+    const writing = new Promise<void>((resolve) => (begun = resolve));
+    store.load = async () => {
+      await writing;
+      return await load();
+    };
+    await fenceBy(
+      call(store, 5),
+      (of) => new Transaction(of),
+      async (tx) => {
+        begun();
+        await tx.write('a', 'second');
+      },
+    );
+    expect(valueIn(store)).toBe('second');
+  });
+
+  it('is run again where the current one is another: what it gives was read from that', async () => {
+    const store = await published(5);
+    await write(store, 5, 'second');
+    const seen = reading(store, 5);
+    await new Promise((resolve) => setImmediate(resolve));
+    store.recalled = store.current;
+    expect(await seen).toEqual(['first', 'second']);
+  });
+
+  it('fails with no error that comes of an older one', async () => {
+    const store = await published(5);
+    await write(store, 5, 'second');
+    const body = fenceBy(
+      call(store, 5),
+      (of) => new Transaction(of),
+      async (tx) => {
+        const value = Buffer.from((await tx.read('a')) ?? []).toString();
+        store.recalled = store.current;
+        if (value === 'first') throw new Error('it is the first still');
+        return value;
+      },
+    );
+    expect(await body).toBe('second');
+  });
+
+  it('publishes nothing, and says so, where a newer holder has been since', async () => {
+    const store = await published(5);
+    await installBy(call(store, 6));
+    expect(await failureOf(write(store, 5, 'late'))).toMatchObject({ code: 'STALE_TOKEN', highest: 6 });
+    expect(await failureOf(reading(store, 5))).toMatchObject({ code: 'STALE_TOKEN', highest: 6 });
+    expect(valueIn(store)).toBe('first');
+  });
+
+  it('does so only under a floor that is installed', async () => {
+    const store = await published(5);
+    expect(await reading(store, 6)).toEqual(['first']);
+    expect(store.current?.manifest.floor).toBe(6);
+    expect(await failureOf(reading(store, 5))).toMatchObject({ code: 'STALE_TOKEN' });
+  });
+});

@@ -26,7 +26,7 @@ import { SCHEMA_VERSION, STATES } from './sql.ts';
 export interface Statements {
   /** $1 the version of the schema, $2 the scope, $3 the token, $4 the floor, $5 milliseconds to wait. */
   readonly install: string;
-  /** $1 to $4 as those of `install`, $5 milliseconds without a statement. */
+  /** $1 to $4 as those of `install`, $5 milliseconds without a statement. Sent with BEGIN. */
   readonly enter: string;
 }
 
@@ -147,8 +147,8 @@ class Session implements FencedSession<PoolClient> {
       if ((this.#installed.get(scope) ?? 0) < floorOf(holder)) await this.install();
       try {
         this.#open = true;
-        await this.#query(`BEGIN ISOLATION LEVEL ${settings.level ?? 'READ COMMITTED'}`);
-        await this.#query(this.#statements.enter, this.#values(settings.idleMs));
+        // Sent together, they wait for the server once, as a BEGIN alone does.
+        await this.#query(`BEGIN ISOLATION LEVEL ${settings.level ?? 'READ COMMITTED'}; ${this.#entering}`);
         return;
       } catch (error) {
         const again = ([STATES.notInstalled, '40001'] as readonly string[]).includes(codeOf(error));
@@ -192,7 +192,13 @@ class Session implements FencedSession<PoolClient> {
     return !this.#open || (await succeeds(this.#query('ROLLBACK')));
   }
 
-  #values(ms: number): readonly unknown[] {
+  /** Its values are written in it, since only such statements are sent together. */
+  get #entering(): string {
+    const literals = this.#values(this.#of.settings.idleMs).map((v) => this.borrowed.connection.escapeLiteral(`${v}`));
+    return this.#statements.enter.replaceAll(/\$([1-5])/g, (_, place: string) => literals[Number(place) - 1] ?? '');
+  }
+
+  #values(ms: number): readonly (string | number)[] {
     const { scope, holder } = this.#of;
     return [SCHEMA_VERSION, scope, holder.token, floorOf(holder), ms];
   }

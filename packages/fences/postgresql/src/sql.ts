@@ -36,8 +36,7 @@ CREATE TABLE IF NOT EXISTS holdfast.fence (
 );
 
 DO $$
-DECLARE
-  present integer := (SELECT version FROM holdfast.fence_version);
+DECLARE present integer := (SELECT version FROM holdfast.fence_version);
 BEGIN
   IF present > ${version} THEN
     RAISE EXCEPTION 'the schema holdfast is of version %, and this is version ${version}', present
@@ -48,8 +47,9 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.fence_key(of_scope text) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT hashtextextended('holdfast.fence:' || of_scope, 0)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  -- With a SET the server would call it, where it can write its text in its place.
+  SELECT pg_catalog.hashtextextended('holdfast.fence:' OPERATOR(pg_catalog.||) of_scope, 0)
 $$;
 
 CREATE OR REPLACE FUNCTION holdfast.fence_check(client_version integer, of_scope text, of_token bigint, of_floor bigint)
@@ -76,8 +76,7 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.fence_install(
   client_version integer, of_scope text, of_token bigint, of_floor bigint, wait_ms integer DEFAULT 30000
 ) RETURNS void ${FUNCTION} AS $$
-DECLARE
-  highest bigint;
+DECLARE highest bigint;
 BEGIN
   PERFORM holdfast.fence_check(client_version, of_scope, of_token, of_floor);
   IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -108,9 +107,10 @@ CREATE OR REPLACE FUNCTION holdfast.fence_enter(
 ) RETURNS void ${FUNCTION} AS $$
 DECLARE
   highest bigint;
+  key bigint := holdfast.fence_key(of_scope);
 BEGIN
   PERFORM holdfast.fence_check(client_version, of_scope, of_token, of_floor);
-  PERFORM pg_advisory_xact_lock_shared(holdfast.fence_key(of_scope));
+  PERFORM pg_advisory_xact_lock_shared(key);
   IF current_setting('transaction_isolation') = 'read committed' THEN
     SELECT floor INTO highest FROM holdfast.fence WHERE scope = of_scope;
   ELSE
@@ -133,7 +133,7 @@ BEGIN
       NULL; -- The server's system cannot tell.
     END;
   END IF;
-  PERFORM set_config('holdfast.scope_' || to_hex(holdfast.fence_key(of_scope)), of_token::text, true);
+  PERFORM set_config('holdfast.scope_' || to_hex(key), of_token::text, true);
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.fence_highest(client_version integer, of_scope text) RETURNS bigint ${FUNCTION} AS $$

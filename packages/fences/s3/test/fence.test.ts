@@ -57,6 +57,46 @@ describe('a file that is read, changed and written under a lock', () => {
     expect(await highest(storage, 'jobs')).toBe(8);
   });
 
+  it('waits twice for the storage when its holder writes again: the manifest is loaded beside the data', async () => {
+    const own = clientOf(server, 1);
+    const place = { ...storage, client: own };
+    const holder = { token: 7 };
+    await fence(place, 'jobs', holder, (tx) => tx.write('a', 'first'));
+    let sentData = (): void => undefined;
+    const data = new Promise<void>((resolve) => (sentData = resolve));
+    own.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          if (commandName === 'PutObjectCommand') sentData();
+          // Were the load waited for first, nothing would ever be sent.
+          if (commandName === 'GetObjectCommand') await data;
+          return await next(args);
+        },
+      { step: 'initialize' },
+    );
+    const before = server.requests.length;
+    await fence(place, 'jobs', holder, (tx) => tx.write('a', 'second'));
+    const methods = server.requests.slice(before).map(({ method }) => method);
+    expect(methods.toSorted()).toEqual(['GET', 'PUT', 'PUT']);
+    expect(methods.at(-1)).toBe('PUT');
+    expect(textOf(await read(storage, 'jobs', 'a'))).toBe('second');
+    own.destroy();
+  });
+
+  it('is what another client of the same holder published, and not what this one saw last', async () => {
+    const other = { ...storage, client: clientOf(server, 1) };
+    const holder = { token: 7 };
+    await fence(storage, 'jobs', holder, (tx) => tx.write('a', 'first'));
+    await fence(other, 'jobs', holder, (tx) => tx.write('a', 'second'));
+    const seen: (string | undefined)[] = [];
+    const value = await fence(storage, 'jobs', holder, async (tx) => {
+      seen.push(textOf(await tx.read('a')));
+      return seen.at(-1);
+    });
+    expect({ value, seen }).toEqual({ value: 'second', seen: ['first', 'second'] });
+    other.client.destroy();
+  });
+
   it('is published with all that the body wrote, or with nothing of it', async () => {
     await fence(storage, 'jobs', { token: 5 }, async (tx) => {
       await tx.write('a', 'one');

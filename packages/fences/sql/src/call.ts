@@ -76,7 +76,7 @@ async function inSession<Pool, Connection extends Lent, Result>(
     } finally {
       session.borrowed.guard.close();
       // A statement may be under way where a signal came.
-      session.borrowed.giveBack(!cutoff.signal.aborted && (await session.rollBack()));
+      session.borrowed.giveBack(!cutoff.aborted && (await session.rollBack()));
     }
   });
 }

@@ -10,7 +10,9 @@ const COMMIT_GRACE_MS = 5_000;
 export class Cutoff {
   readonly #signals: readonly AbortSignal[];
   readonly #message: string;
-  readonly #controller = new AbortController();
+  /** Made where somebody wants a signal, which most calls do not. */
+  #controller: AbortController | undefined;
+  #ended: { readonly reason: unknown } | undefined;
   readonly #aborted: Promise<void>;
   readonly #abort: (reason: unknown) => void;
 
@@ -26,7 +28,8 @@ export class Cutoff {
       resolve = resolving;
     });
     this.#abort = (reason) => {
-      this.#controller.abort(reason);
+      this.#ended ??= { reason };
+      this.#controller?.abort(reason);
       resolve();
     };
     for (const signal of this.#signals) onAbort(signal, this.#abort);
@@ -36,15 +39,24 @@ export class Cutoff {
 
   /** All of them as one, which requests are given. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason);
+    }
     return this.#controller.signal;
   }
 
+  get aborted(): boolean {
+    return this.#ended !== undefined;
+  }
+
   throwIfAborted(): void {
-    if (this.signal.aborted) throw this.#error();
+    if (this.aborted) throw this.#error();
   }
 
   /** Rejects when a signal aborts, if the work takes longer. */
   async race<Result>(work: Promise<Result>): Promise<Result> {
+    if (this.#signals.length === 0) return await work;
     const aborted = this.#aborted.then((): never => {
       throw this.#error();
     });
@@ -53,7 +65,8 @@ export class Cutoff {
 
   /** For a write whose outcome counts: an abort lets it go on for that long. */
   async raceLate<Result>(work: Promise<Result>, graceMs: number = COMMIT_GRACE_MS): Promise<Result> {
-    const late = (): FenceError => underWay('the commit', this.signal.reason);
+    if (this.#signals.length === 0) return await work;
+    const late = (): FenceError => underWay('the commit', this.#ended?.reason);
     const aborted = this.#aborted.then(() => bounded(work, graceMs, late));
     return await Promise.race([work, aborted]);
   }
@@ -63,7 +76,7 @@ export class Cutoff {
   }
 
   #error(): FenceError {
-    return new FenceError('ABORTED', this.#message, { cause: this.signal.reason });
+    return new FenceError('ABORTED', this.#message, { cause: this.#ended?.reason });
   }
 }
 

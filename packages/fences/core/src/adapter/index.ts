@@ -3,5 +3,6 @@
 export { bounded, Cutoff, underWay, withCutoff } from './cutoff.ts';
 export { codeOf, isNetworkError, messageOf, succeeds, textIn, told, valueIn } from './failures.ts';
 export { InstalledFloors } from './installed-floors.ts';
+export { Recent } from './recent.ts';
 export { isToken } from '../holder.ts';
 export { checkBody, checkCall, checkMs, chosen, invalid } from './settings.ts';

@@ -229,14 +229,15 @@ export class Primary {
     const { log, commit } = this.#state;
     const prevIndex = other.next - 1;
     if (prevIndex < log.base.index) return this.#beginCopy(other);
-    const { maxAppendEntries, maxAppendBytes, maxInFlightEntries } = this.#options;
-    // One that is slower than this one would have to keep them in its memory. The next answer brings more.
-    if (other.inFlight >= maxInFlightEntries && !evenIfNone) return;
+    const { maxAppendEntries, maxAppendBytes, maxInFlightEntries, maxInFlightAppends } = this.#options;
+    // One that is slower than this one would have to keep them in its memory. The next answer brings more, all in one append.
+    const busy = other.inFlight >= maxInFlightEntries || other.inFlightAppends >= maxInFlightAppends;
+    if (busy && !evenIfNone) return;
     const entries = log.from(other.next, maxAppendEntries, maxAppendBytes);
     if (entries.length === 0 && !evenIfNone) return;
     const prevEpoch = log.epochAt(prevIndex);
     invariant(prevEpoch !== undefined, 'sent-entries-follow-known-ones', () => `${prevIndex} of ${log.lastIndex}`);
-    other.next += entries.length;
+    other.sent(entries.length);
     const { copy } = other;
     this.#send(other.replica, { type: 'append', epoch: this.epoch, copy, prevIndex, prevEpoch, commit, entries });
   }

@@ -11,6 +11,8 @@ export class Progress {
   next = 1;
   /** Whether what lies before it has been sent and not answered is not known: it is not counted. */
   #countedFrom = 1;
+  /** The last entries of the appends that were sent, in their order. */
+  #ends: number[] = [];
   /** The number of the last copy that it was sent, in this epoch: answers that do not follow it are old. */
   copy = 0;
   /** The copy is not complete: from where on the replica will need entries. */
@@ -29,6 +31,17 @@ export class Progress {
     return this.next - Math.max(this.match + 1, this.#countedFrom);
   }
 
+  /** Appends that were sent and not answered. */
+  get inFlightAppends(): number {
+    return this.#ends.length;
+  }
+
+  /** As many entries as that, which may be none. */
+  sent(entries: number): void {
+    this.next += entries;
+    this.#ends.push(this.next - 1);
+  }
+
   hasInstalled(lastIndex: number, ownLastIndex: number): void {
     this.installed = true;
     this.#sendFrom(Math.max(this.match, Math.min(lastIndex, ownLastIndex)) + 1);
@@ -37,6 +50,7 @@ export class Progress {
   hasAppended(index: number): void {
     this.match = Math.max(this.match, index);
     this.next = Math.max(this.next, this.match + 1);
+    this.#ends = this.#ends.filter((end) => end > this.match);
   }
 
   /** It will have nothing but what the copy brings. */
@@ -69,5 +83,6 @@ export class Progress {
   #sendFrom(index: number): void {
     this.next = index;
     this.#countedFrom = index;
+    this.#ends = [];
   }
 }

@@ -214,4 +214,6 @@ export interface ReplicationOptions {
   readonly maxAppendBytes: number;
   /** With so many that a replica has not answered, it is sent no more. */
   readonly maxInFlightEntries: number;
+  /** The same of appends: what comes meanwhile is the next one, as it is at the replica's disk. */
+  readonly maxInFlightAppends: number;
 }

@@ -22,6 +22,8 @@ const MIN_CUT_OFF_MS = 2_000;
 const MAX_APPEND_ENTRIES = 1_024;
 const MAX_APPEND_BYTES = 1024 * 1024;
 const MAX_IN_FLIGHT_ENTRIES = 2_048;
+/** One that its disk writes, and one that it has when that is done. */
+const MAX_IN_FLIGHT_APPENDS = 2;
 
 /** The group's configuration node in the ensemble. */
 export interface ConfigurationNode {
@@ -101,6 +103,7 @@ export class ReplicaNode {
       maxAppendEntries: MAX_APPEND_ENTRIES,
       maxAppendBytes: MAX_APPEND_BYTES,
       maxInFlightEntries: MAX_IN_FLIGHT_ENTRIES,
+      maxInFlightAppends: MAX_IN_FLIGHT_APPENDS,
     };
     this.#replica = new Replica(
       deps.engine,

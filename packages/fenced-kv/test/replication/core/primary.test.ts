@@ -150,6 +150,23 @@ describe('a primary', () => {
     ]);
   });
 
+  it('has so many appends under way to a replica, and sends what came meanwhile in one with the next answer', () => {
+    const core = servingWithAll({ maxInFlightEntries: 100, maxInFlightAppends: 3 });
+    const sent = Array.from(
+      { length: 6 },
+      (_, ticket) => sentTo(core.step({ type: 'propose', ticket, payload: PAYLOAD }), 'r2').length,
+    );
+    expect(sent).toEqual([1, 1, 1, 0, 0, 0]);
+    const more = sentTo(hear(core, 'r2', { type: 'appended', epoch: 57, copy: 0, index: 2 }), 'r2');
+    expect(more).toMatchObject([{ type: 'append', prevIndex: 4, entries: [{ index: 5 }, { index: 6 }, { index: 7 }] }]);
+    // The other one has answered nothing.
+    expect(sentTo(core.step({ type: 'propose', ticket: 7, payload: PAYLOAD }), 'r3')).toEqual([]);
+    const anew = core.step({ type: 'connected', replica: 'r3' });
+    expect(sentTo(anew, 'r3')).toEqual([{ type: 'install', epoch: 57 }]);
+    const installed = hear(core, 'r3', { type: 'installed', epoch: 57, lastIndex: 1, copy: 0, cursor: undefined });
+    expect(sentTo(installed, 'r3')).toMatchObject([{ type: 'append', prevIndex: 1, entries: { length: 7 } }]);
+  });
+
   it('answers a read when every in-sync replica has confirmed its epoch since', () => {
     const core = servingWithAll();
     const effects = core.step({ type: 'read', ticket: 5 });

@@ -19,12 +19,25 @@ export const PAYLOAD = new TextEncoder().encode('a write');
 export const BEFORE: VersionedConfiguration = { version: 8, epoch: 41, primary: 'r2', inSync: ['r1', 'r2'] };
 export const CLAIMED: VersionedConfiguration = { version: 9, epoch: 57, primary: 'r1', inSync: ['r1', 'r2'] };
 
-export function coreOf(self: string, entries: readonly Entry[] = [], installed = 41): ReplicationCore {
-  return coreFrom(self, { ...EMPTY_REPLICA, installed, entries });
+interface InFlight {
+  readonly maxInFlightEntries: number;
+  readonly maxInFlightAppends: number;
 }
 
-export function coreFrom(self: string, durable: DurableReplica): ReplicationCore {
-  const limits = { minInSync: 2, maxAppendEntries: 10, maxAppendBytes: 1_000_000, maxInFlightEntries: 4 };
+const IN_FLIGHT: InFlight = { maxInFlightEntries: 4, maxInFlightAppends: 10 };
+
+export function coreOf(
+  self: string,
+  entries: readonly Entry[] = [],
+  installed = 41,
+  inFlight: InFlight = IN_FLIGHT,
+): ReplicationCore {
+  return coreFrom(self, { ...EMPTY_REPLICA, installed, entries }, inFlight);
+}
+
+export function coreFrom(self: string, durable: DurableReplica, inFlight: InFlight = IN_FLIGHT): ReplicationCore {
+  const sizes = { maxAppendEntries: 10, maxAppendBytes: 1_000_000 };
+  const limits = { minInSync: 2, ...sizes, ...inFlight };
   return new ReplicationCore({ self, group: GROUP, ...limits }, durable);
 }
 
@@ -37,8 +50,8 @@ export function hear(core: ReplicationCore, from: string, message: Message): rea
 }
 
 /** r1 has claimed the group and appended its barrier, at index 1, durably; r2 and r3 have not answered. */
-export function installing(): ReplicationCore {
-  const core = coreOf('r1');
+export function installing(inFlight: InFlight = IN_FLIGHT): ReplicationCore {
+  const core = coreOf('r1', [], 41, inFlight);
   core.step({ type: 'elected', token: 57, configuration: BEFORE });
   core.step({ type: 'persisted', seq: 1 });
   core.step({ type: 'configuration', configuration: CLAIMED });
@@ -47,16 +60,16 @@ export function installing(): ReplicationCore {
 }
 
 /** r1 serves with r2 in sync. */
-export function serving(): ReplicationCore {
-  const core = installing();
+export function serving(inFlight: InFlight = IN_FLIGHT): ReplicationCore {
+  const core = installing(inFlight);
   hear(core, 'r2', { type: 'installed', epoch: 57, lastIndex: 0, copy: 0, cursor: undefined });
   hear(core, 'r2', { type: 'appended', epoch: 57, copy: 0, index: 1 });
   return core;
 }
 
 /** r1 serves, and all three are in sync. */
-export function servingWithAll(): ReplicationCore {
-  const core = serving();
+export function servingWithAll(inFlight: InFlight = IN_FLIGHT): ReplicationCore {
+  const core = serving(inFlight);
   hear(core, 'r3', { type: 'installed', epoch: 57, lastIndex: 0, copy: 0, cursor: undefined });
   hear(core, 'r3', { type: 'appended', epoch: 57, copy: 0, index: 1 });
   core.step({ type: 'configuration', configuration: { ...CLAIMED, version: 10, inSync: GROUP } });

@@ -111,7 +111,7 @@ export class World {
     if (node.core !== undefined || node.lost) return;
     const group = this.nodes.map(({ id }) => id);
     const { minInSync } = this;
-    const limits = { maxAppendEntries: 3, maxAppendBytes: 30, maxInFlightEntries: 5 };
+    const limits = { maxAppendEntries: 3, maxAppendBytes: 30, maxInFlightEntries: 5, maxInFlightAppends: 2 };
     const options: ReplicationOptions = { self: node.id, group, minInSync, ...limits };
     node.core = new ReplicationCore(options, node.disk.start(), this.#options.rules);
     node.durableSeq = 0;

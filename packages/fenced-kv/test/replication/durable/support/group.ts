@@ -58,6 +58,7 @@ export class Group {
         maxAppendEntries: 8,
         maxAppendBytes: 1_000_000,
         maxInFlightEntries: 16,
+        maxInFlightAppends: 2,
         ...this.#options.limits,
       };
       member.replica = new Replica(engine, store, options, {

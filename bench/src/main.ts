@@ -16,6 +16,7 @@ import {
   reportResume,
   reportWatches,
 } from './own/reports.ts';
+import { measureFences } from './fences/measure.ts';
 import { writeCharts } from './report/charts.ts';
 import { reportOutages } from './outages/report.ts';
 import { markdownReport } from './report/markdown.ts';
@@ -82,6 +83,7 @@ async function measure(chosen: BenchOptions): Promise<void> {
   for (const [work, measureWork] of ofLocks) {
     if (wanted.has(work)) await run.attempt(work, () => measureWork(run));
   }
+  if (wanted.has('fences')) await measureFences(run, chosen.fences);
   if (run.rows.length > 0) report(run, chosen);
   for (const failure of run.failures) process.stderr.write(`bench: ${failure}\n`);
   if (run.failures.length > 0) process.exitCode = 1;

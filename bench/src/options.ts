@@ -2,6 +2,7 @@
 
 import { Command, InvalidArgumentError } from 'commander';
 
+import { FENCES, type FenceName } from './fences/plans.ts';
 import { PEER_NAMES, type PeerName } from './systems/debian.ts';
 import { WORKS, WORKS_ON_REQUEST, type WorkName } from './works/table.ts';
 
@@ -28,11 +29,13 @@ export interface BenchOptions {
   readonly watchingClients: number;
   readonly connections: number;
   readonly outages: string | undefined;
+  readonly fences: readonly FenceName[];
 }
 
 export async function parseOptions(argv: readonly string[]): Promise<BenchOptions> {
   const program = new Command('bench')
     .description('measure three local servers with durable writes, side by side with others when told to')
+    .argument('[works...]', 'which works, as with --only, such as: bench fences')
     .option(
       '--against <systems>',
       `beside which others, separated by commas: ${PEER_NAMES.join(', ')}`,
@@ -64,11 +67,24 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--clients <n>', 'clients of each system in outages', parseCount, 50)
     .option('--watches <n>', 'nodes and watches of watches; 20,000 with --quick', parseCount, 1_000_000)
     .option('--connections <n>', 'among which they are divided', parseCount, 50)
-    .option('--outages <file>', 'write the longest time without service of every client in outages');
+    .option('--outages <file>', 'write the longest time without service of every client in outages')
+    .option('--fences <names>', `which of fences, separated by commas: ${FENCES.join(', ')}`, list(FENCES), [
+      ...FENCES,
+    ]);
   // pnpm hands a "--" on.
   await program.parseAsync(argv.filter((argument) => argument !== '--'));
   const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();
-  return { ...flags, only: flags.only ?? worksByDefault(flags.quick) };
+  const named = program.args.flatMap((argument) => worksOf(program, argument));
+  const only = [...named, ...(flags.only ?? [])];
+  return { ...flags, only: only.length > 0 ? only : worksByDefault(flags.quick) };
+}
+
+function worksOf(program: Command, argument: string): WorkName[] {
+  try {
+    return list(WORKS)(argument);
+  } catch (error) {
+    return program.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function worksByDefault(quick: boolean): WorkName[] {

@@ -47,6 +47,12 @@ export function secondsOf(pids: readonly number[]): number {
   return pids.reduce((total, pid) => total + (processTime(pid)?.seconds ?? 0), 0);
 }
 
+/** A process and those that it has started, as a server that has one for each connection. */
+export function familyOf(pid: number): number[] {
+  const children = [...machineTime().processes.values()].filter(({ parent }) => parent === pid);
+  return [pid, ...children.map((child) => child.pid)];
+}
+
 export interface MachineTime {
   /** Seconds in user mode by anybody, on all cores together. */
   readonly user: number;

@@ -1,5 +1,7 @@
 /** The results as Markdown: our generators' table, the controls, the table through client libraries, and what was measured how. */
 
+import { fencesTables } from '../fences/tables.ts';
+import { isFencesRow } from '../fences/plans.ts';
 import type { SystemName } from '../generator/systems.ts';
 import type { SystemUnderTest } from '../systems/system.ts';
 import { median } from '../statistics.ts';
@@ -23,7 +25,8 @@ export function markdownReport({ rows, systems, failures, machine, command }: Re
     mainTable(rows, systems),
     controlTable(rows),
     clientsTable(rows, systems),
-    ownTable(rows),
+    ownTable(rows.filter((row) => !isFencesRow(row))),
+    fencesTables(rows, table),
     notes(rows, failures),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -144,7 +147,7 @@ function ownTable(rows: readonly ResultRow[]): string {
 
 function notes(rows: readonly ResultRow[], failures: readonly string[]): string {
   const lines = rows
-    .filter(({ note }) => note !== '')
+    .filter((row) => row.note !== '' && !isFencesRow(row))
     .map(({ work, system, note }) => `- ${work}, ${system}: ${note}.`);
   lines.push(...failures.map((failure) => `- Not measured to its end: ${failure}.`));
   const windows = rows.flatMap((row) => row.windows);

@@ -59,6 +59,11 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
+  /** SIGKILL, and does not wait. */
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
   async gone(): Promise<void> {
     if (this.#child !== undefined && this.running) await once(this.#child, 'exit');
   }

@@ -1,6 +1,6 @@
 /** Which buckets there are. */
 
-import type { Engine } from './engines/engine.ts';
+import type { Readable } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
 import { bucketOfKey, bucketRange } from './keyspace.ts';
 
@@ -8,7 +8,7 @@ import { bucketOfKey, bucketRange } from './keyspace.ts';
 const AT_A_TIME = 1_024;
 
 /** In the order of their names. @throws EngineError */
-export function* bucketNames(engine: Engine): Generator<string> {
+export function* bucketNames(engine: Readable): Generator<string> {
   const { from: begin, to } = bucketRange();
   let from = begin;
   for (;;) {
@@ -21,7 +21,7 @@ export function* bucketNames(engine: Engine): Generator<string> {
 }
 
 /** NaN where a record is damaged, which whoever asks for that bucket is told. */
-export function countBuckets(engine: Engine): number {
+export function countBuckets(engine: Readable): number {
   let count = 0;
   try {
     for (const name of bucketNames(engine)) {

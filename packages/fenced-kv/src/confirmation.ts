@@ -61,6 +61,8 @@ export class Confirmer {
   readonly #looks: SharedLooks | undefined;
   /** The highest token that was confirmed, by bucket; of who shares a lock it is above the bucket's highest floor. */
   readonly #confirmed = new Map<string, number>();
+  /** How often something was forgotten: what a look of before has shown may be of another lock. */
+  #forgotten = 0;
 
   constructor(options: ConfirmerOptions = {}) {
     this.#options = options;
@@ -90,14 +92,22 @@ export class Confirmer {
         `bucket "${bucket}" takes the tokens of lock "${lock}", and this server knows no ensemble to ask; start fenced-kvd with --ensemble`,
       );
     }
+    const forgotten = this.#forgotten;
     const refusal = judgeClaim(lock, claim, await this.#looks.look(lock));
     if (refusal !== undefined) throw new RefusedError(refusal);
+    if (forgotten !== this.#forgotten) return;
     const before = this.#confirmed.get(bucket) ?? 0;
     // The last to be confirmed is the last to be forgotten; what is forgotten is asked for again.
     this.#confirmed.delete(bucket);
     this.#confirmed.set(bucket, Math.max(before, claim.token));
     const [oldest] = this.#confirmed.keys();
     if (this.#confirmed.size > MAX_CONFIRMED_BUCKETS && oldest !== undefined) this.#confirmed.delete(oldest);
+  }
+
+  /** An operator has bound the bucket to another lock, or reset its fence: what is new to it is asked for again. */
+  forget(bucket: string): void {
+    this.#confirmed.delete(bucket);
+    this.#forgotten += 1;
   }
 }
 

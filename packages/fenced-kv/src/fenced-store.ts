@@ -167,22 +167,34 @@ export class FencedStore {
     return await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
       if (before === undefined) throw new RefusedError({ code: 'BUCKET_NOT_FOUND', bucket });
-      transaction.put(bucketKey(bucket), encodeBucketRecord({ ...before, lock }));
+      if (before.lock !== lock) {
+        transaction.put(bucketKey(bucket), encodeBucketRecord({ ...before, lock }));
+        this.#confirmer.forget(bucket);
+      }
       return { previous: before.lock ?? null };
     });
   }
 
   /**
    * An operator's act, for an ensemble that was set up anew and counts its tokens from the start: lets tokens from `to`
-   * on pass again. Holders of older ensembles are fenced no longer.
+   * on pass again. Holders of older ensembles are fenced no longer. `check` is given the present highest, in the same step, and throws
+   * where it must not be.
    */
-  async resetFence(bucket: string, to: number): Promise<{ highest: number; previous: number }> {
+  async resetFence(
+    bucket: string,
+    to: number,
+    check: (highest: number) => void = () => {},
+  ): Promise<{ highest: number; previous: number }> {
     assertBucketName(bucket);
     if (to !== 0) assertToken(to);
     return await this.#engine.commit((transaction) => {
       const before = loadBucket(transaction, bucket);
       if (before === undefined) throw new RefusedError({ code: 'BUCKET_NOT_FOUND', bucket });
-      transaction.put(bucketKey(bucket), encodeBucketRecord({ ...before, highest: to }));
+      check(before.highest);
+      if (before.highest !== to) {
+        transaction.put(bucketKey(bucket), encodeBucketRecord({ ...before, highest: to }));
+        this.#confirmer.forget(bucket);
+      }
       return { highest: to, previous: before.highest };
     });
   }

@@ -96,3 +96,9 @@ export const MAX_SECRET_FILE_BYTES = 4_096;
 export const MIN_SESSION_TIMEOUT_MS = 1_000;
 /** The longest one. */
 export const MAX_SESSION_TIMEOUT_MS = 120_000;
+/** For how long who takes a backup of a running server may take nothing of it. One is taken at a time. */
+export const BACKUP_STALL_MS = 60_000;
+/** How long a backup waits until this replica knows all of its log to be committed. */
+export const BACKUP_WAIT_MS = 10_000;
+/** Connections of operators' commands; one more is closed. */
+export const MAX_ADMIN_CONNECTIONS = 16;

@@ -47,16 +47,19 @@ const BUFFER_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
+/** Where the bytes of a backup go, one after the other. */
+export type BackupSink = Pick<DiskFile, 'write' | 'sync'>;
+
 export class BackupWriter {
-  readonly #file: DiskFile;
+  readonly #sink: BackupSink;
   #position = 0;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #crc: number;
   #records = 0;
 
-  constructor(file: DiskFile) {
-    this.#file = file;
+  constructor(sink: BackupSink) {
+    this.#sink = sink;
     const header = headerOf(BACKUP_VERSION);
     this.#crc = crc32(header);
     this.#push(header);
@@ -71,7 +74,7 @@ export class BackupWriter {
   async end(): Promise<void> {
     await this.#write(TYPE.end, numberBytes(this.#records));
     await this.#flush();
-    await this.#file.sync();
+    await this.#sink.sync();
   }
 
   async #write(type: number, body: Uint8Array): Promise<void> {
@@ -95,7 +98,7 @@ export class BackupWriter {
     const bytes = Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#waitingBytes = 0;
-    await this.#file.write(this.#position, bytes);
+    await this.#sink.write(this.#position, bytes);
     this.#position += bytes.length;
   }
 }

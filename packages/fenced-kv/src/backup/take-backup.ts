@@ -1,7 +1,7 @@
 /** All that a store has, as the records of a backup: buckets with their fences, keys that have not been removed, and values. */
 
 import { bucketNames } from '../bucket-names.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { Readable } from '../engines/engine.ts';
 import {
   chunkKey,
   CLOCK_KEY,
@@ -30,21 +30,21 @@ interface RawKey {
 const AT_A_TIME = 256;
 const EMPTY = new Uint8Array(0);
 
-/** Nobody may write meanwhile. Rejects with {@link EngineError} where something is damaged, and with what `add` rejects with. */
-export async function takeBackup(engine: Engine, add: (record: BackupRecord) => Promise<void>): Promise<BackupCounts> {
-  const clock = engine.read((reader) => reader.get(CLOCK_KEY));
+/** Of a state that does not change meanwhile. Rejects with {@link EngineError} where something is damaged, and with what `add` rejects with. */
+export async function takeBackup(state: Readable, add: (record: BackupRecord) => Promise<void>): Promise<BackupCounts> {
+  const clock = state.read((reader) => reader.get(CLOCK_KEY));
   if (clock !== undefined) await add({ type: 'clock', ms: decodeTime(clock) });
   let buckets = 0;
   let keys = 0;
-  for (const bucket of bucketNames(engine)) {
-    const record = engine.read((reader) => loadBucket(reader, bucket));
+  for (const bucket of bucketNames(state)) {
+    const record = state.read((reader) => loadBucket(reader, bucket));
     if (record === undefined) throw damaged(`bucket "${bucket}" is listed and has no record`);
     await add({ type: 'bucket', bucket, record });
     buckets += 1;
     let found = 0;
-    for (const raw of keysOf(engine, bucket)) {
+    for (const raw of keysOf(state, bucket)) {
       await add({ type: 'key', ...raw });
-      for (const bytes of valueOf(engine, bucket, raw)) await add({ type: 'value', bytes });
+      for (const bytes of valueOf(state, bucket, raw)) await add({ type: 'value', bytes });
       found += 1;
     }
     if (found !== record.keys) throw damaged(`bucket "${bucket}" has ${found} keys, and counts ${record.keys}`);
@@ -53,11 +53,11 @@ export async function takeBackup(engine: Engine, add: (record: BackupRecord) => 
   return { buckets, keys };
 }
 
-function* keysOf(engine: Engine, bucket: string): Generator<RawKey> {
+function* keysOf(state: Readable, bucket: string): Generator<RawKey> {
   let after: Uint8Array | undefined;
   for (;;) {
     const range = { ...recordRange(bucket, EMPTY, after), limit: AT_A_TIME };
-    const page = engine.read((reader) => reader.range(range));
+    const page = state.read((reader) => reader.range(range));
     for (const entry of page) {
       const key = keyBytesOfRecord(bucket, entry.key);
       const record = decodeKeyRecord(entry.value);
@@ -69,16 +69,16 @@ function* keysOf(engine: Engine, bucket: string): Generator<RawKey> {
   }
 }
 
-function* valueOf(engine: Engine, bucket: string, { key, record }: RawKey): Generator<Uint8Array> {
+function* valueOf(state: Readable, bucket: string, { key, record }: RawKey): Generator<Uint8Array> {
   const { largeValue, valueBytes } = record;
   if (largeValue === undefined) {
-    const value = engine.read((reader) => reader.get(valueKey(bucket, key)));
+    const value = state.read((reader) => reader.get(valueKey(bucket, key)));
     if (value?.length !== valueBytes) throw damaged(`a value in bucket "${bucket}" is not the one that was written`);
     if (valueBytes > 0) yield value;
     return;
   }
   for (let index = 0; index * VALUE_CHUNK_BYTES < valueBytes; index += 1) {
-    const chunk = engine.read((reader) => reader.get(chunkKey(largeValue, index)));
+    const chunk = state.read((reader) => reader.get(chunkKey(largeValue, index)));
     const expected = Math.min(VALUE_CHUNK_BYTES, valueBytes - index * VALUE_CHUNK_BYTES);
     if (chunk?.length !== expected) throw damaged(`chunk ${index} of a value in bucket "${bucket}" is not as written`);
     yield chunk;

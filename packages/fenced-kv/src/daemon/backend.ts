@@ -3,6 +3,7 @@
 import type { Clock } from '@holdfast/runtime';
 import type { Disk, Logger } from '@holdfast/runtime';
 
+import type { Snapshot } from '../engines/engine.ts';
 import { ExpiryLoop } from '../expiry-loop.ts';
 import { onlyStore } from '../http/store-source.ts';
 import type { StoreSource } from '../http/store-source.ts';
@@ -11,6 +12,8 @@ import { openDataDirectory } from './data-directory.ts';
 
 export interface Backend {
   readonly source: StoreSource;
+  /** Everything that is acknowledged, as one state. Rejects with AdminError, NotPrimaryError and EngineError. */
+  snapshot(): Promise<Snapshot>;
   /** Clients can reach it at `url` from now on. */
   begin(url: string): void;
   /** Ends what follows buckets: it would go on for ever. */
@@ -34,6 +37,7 @@ export async function openSingle(data: string, options: StoreOptions, deps: Back
   const expiry = new ExpiryLoop(store, deps);
   return {
     source: onlyStore(store),
+    snapshot: async () => await Promise.resolve(directory.snapshot()),
     begin() {},
     stopFollowing: () => store.stopFollowing(),
     async close() {

@@ -1,6 +1,7 @@
 /**
- * An operator's commands on the data directory of a stopped server: writes all of it to one file, and writes such a file into a
- * directory. Not on HTTP: whoever reaches the port could read every bucket, or put everybody back in time.
+ * An operator's commands on a data directory: writes all of it to one file, from the disk or by the server that has it open, and writes such
+ * a file into the directory of a stopped server. Not on the port of the clients: whoever reaches it could read every bucket, or put everybody
+ * back in time.
  */
 
 import { basename, dirname } from 'node:path';
@@ -12,16 +13,17 @@ import { BackupError, readBackup } from '../backup/backup-file.ts';
 import { restoreBackup } from '../backup/restore.ts';
 import type { RestoreCounts } from '../backup/restore.ts';
 import type { BackupCounts } from '../backup/take-backup.ts';
-import { writeBackup } from '../backup/write-backup.ts';
-import type { Engine } from '../engines/engine.ts';
+import { receiveBackup, writeBackup } from '../backup/write-backup.ts';
+import type { Engine, Readable } from '../engines/engine.ts';
 import { EngineError } from '../engines/engine-error.ts';
 import { LMDB_FILE_NAME } from '../engines/lmdb-engine.ts';
 import { FencedStore } from '../fenced-store.ts';
 import { assertFormat, FORMAT_KEY } from '../keyspace.ts';
 import { offlineBuckets, replicaDirectory } from '../replication/durable/index.ts';
 import { assertNoReplica, openEngine, toExitError } from './data-directory.ts';
+import type { OpenedEngine } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
-import { assertHasData, exitErrorOf } from './on-bucket.ts';
+import { assertHasData, atServer, exitErrorOf, isInUse } from './on-bucket.ts';
 
 export interface BackupOptions {
   readonly data: string;
@@ -49,7 +51,17 @@ export async function backup(options: BackupOptions, dependencies: BackupDepende
     throw new ExitError(EXIT_CODE.usage, `there is no data of fenced-kvd in ${data}; correct --data`);
   }
   await assertAbsent(to, disk);
-  const opened = await openEngine(data, dependencies, async (engine) => await bucketsOf(engine));
+  let opened: OpenedEngine<Readable>;
+  try {
+    opened = await openEngine(data, dependencies, async (engine) => await bucketsOf(engine));
+  } catch (error) {
+    if (!isInUse(error)) throw error;
+    return await atServer(
+      data,
+      error,
+      async (server) => await ofFile(to, async () => await receiveBackup(to, disk, server.backup())),
+    );
+  }
   try {
     return await ofFile(to, async () => await writeBackup(to, disk, opened.prepared));
   } catch (error) {
@@ -82,7 +94,7 @@ export async function restore(options: RestoreOptions, dependencies: BackupDepen
 }
 
 /** Of a replica: what it has of the group's data, with nothing of its own. It is opened, not changed. */
-async function bucketsOf(engine: Engine): Promise<Engine> {
+async function bucketsOf(engine: Engine): Promise<Readable> {
   if (replicaDirectory(engine).id === undefined) {
     await FencedStore.open(engine);
     return engine;

@@ -1,4 +1,4 @@
-/** An operator's command on the data directory of a stopped server: binds a bucket that exists to the lock whose tokens it takes. */
+/** An operator's command on a data directory, or on the server that has it open: binds a bucket that exists to the lock whose tokens it takes. */
 
 import type { Disk, Logger } from '@holdfast/runtime';
 
@@ -15,5 +15,8 @@ export async function bind(
   { data, lock }: BindOptions,
   dependencies: { readonly disk: Disk; readonly logger: Logger },
 ): Promise<{ readonly previous: string | null }> {
-  return await onBucket(data, dependencies, async (store) => await store.bind(bucket, lock));
+  return await onBucket(data, dependencies, {
+    stopped: async (store) => await store.bind(bucket, lock),
+    running: async (server) => await server.bind(bucket, lock),
+  });
 }

@@ -6,7 +6,7 @@
 import { DiskError } from '@holdfast/runtime';
 import type { DirectoryLock, Disk, Logger } from '@holdfast/runtime';
 
-import type { Engine, EngineOptions } from '../engines/engine.ts';
+import type { EngineOptions, Snapshot, SnapshotEngine } from '../engines/engine.ts';
 import { EngineError } from '../engines/engine-error.ts';
 import { FencedStore } from '../fenced-store.ts';
 import type { StoreOptions } from '../fenced-store.ts';
@@ -16,13 +16,15 @@ import { EXIT_CODE, ExitError } from './exit-code.ts';
 
 export interface DataDirectory {
   readonly store: FencedStore;
+  /** Of everything that is durable now. Throws {@link EngineError}. */
+  snapshot(): Snapshot;
   /** Rejects with {@link ExitError}. */
   close(): Promise<void>;
 }
 
 /** What commands that go below the store work on. */
 export interface OpenedEngine<T> {
-  readonly engine: Engine;
+  readonly engine: SnapshotEngine;
   /** What `prepare` resolved with. */
   readonly prepared: T;
   /** Rejects with {@link ExitError}. */
@@ -40,18 +42,22 @@ export async function openDataDirectory(
     assertNoReplica(path, engine);
     return await FencedStore.open(engine, options);
   });
-  return { store: opened.prepared, close: async () => await opened.close() };
+  return {
+    store: opened.prepared,
+    snapshot: () => opened.engine.snapshot(),
+    close: async () => await opened.close(),
+  };
 }
 
 /** The same, of which `prepare` makes something, or finds that it cannot. Rejects with {@link ExitError}, or what `prepare` rejects with. */
 export async function openEngine<T>(
   path: string,
   options: DirectoryOptions,
-  prepare: (engine: Engine) => Promise<T>,
+  prepare: (engine: SnapshotEngine) => Promise<T>,
 ): Promise<OpenedEngine<T>> {
   const { disk } = options;
   let lock: DirectoryLock | undefined;
-  let engine: Engine | undefined;
+  let engine: SnapshotEngine | undefined;
   try {
     await disk.makeDirectory(path);
     lock = await disk.lockDirectory(path);
@@ -73,7 +79,7 @@ export async function openEngine<T>(
 }
 
 /** What is written to the buckets of a replica beside its log, no other replica has. @throws ExitError */
-export function assertNoReplica(path: string, engine: Engine): void {
+export function assertNoReplica(path: string, engine: SnapshotEngine): void {
   const { id } = replicaDirectory(engine);
   if (id === undefined) return;
   throw new ExitError(

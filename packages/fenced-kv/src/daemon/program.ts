@@ -80,15 +80,16 @@ export function buildProgram(actions: Actions): Command {
   addReplicaOptions(program);
   program
     .command('reset-fence <bucket>')
-    .description('Let lower tokens pass again in a bucket, while no server runs on the data.')
+    .description('Let lower tokens pass again in a bucket, whether a server runs on the data or not.')
     .requiredOption('--data <directory>', 'directory of the data')
     .option('--to <token>', 'the new highest token; 0: any token passes', '0')
+    .option('--from <token>', 'the present highest token; a running server needs it to lower a fence')
     .action(async (bucket: string, options: ResetFenceOptions) => {
       await actions.resetFence(bucket, options);
     });
   program
     .command('bind <bucket>')
-    .description('Bind a bucket to the lock whose tokens it takes, while no server runs on the data.')
+    .description('Bind a bucket to the lock whose tokens it takes, whether a server runs on the data or not.')
     .requiredOption('--data <directory>', 'directory of the data')
     .requiredOption('--lock <name>', 'name of the lock at the ensemble')
     .action(async (bucket: string, options: BindOptions) => {
@@ -96,7 +97,7 @@ export function buildProgram(actions: Actions): Command {
     });
   program
     .command('backup')
-    .description('Write all data to one file, while no server runs on it.')
+    .description('Write all data to one file, whether a server runs on it or not.')
     .requiredOption('--data <directory>', 'directory of the data')
     .requiredOption('--to <file>', 'file of the backup, which must not be there yet')
     .action(async (options: BackupOptions) => {

@@ -6,6 +6,7 @@
 import type { Client } from '@holdfast/client';
 import type { Network, Random, Timer } from '@holdfast/runtime';
 
+import type { Snapshot } from '../engines/engine.ts';
 import { EngineError } from '../engines/engine-error.ts';
 import { ExpiryLoop } from '../expiry-loop.ts';
 import { FencedStore } from '../fenced-store.ts';
@@ -25,6 +26,7 @@ import type { OpenedEngine } from './data-directory.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import { KnownPrimary } from './known-primary.ts';
 import { failureOf, isFinal } from './replica-failures.ts';
+import { whenLogIsCommitted } from './committed-log.ts';
 import type { ReplicaSettings } from './replica-settings.ts';
 
 /** How long until the ensemble is asked again, where it could not be reached at the start. */
@@ -118,6 +120,20 @@ export class ReplicaBackend implements Backend, StoreSource {
   present(): Served {
     if (this.#serving === undefined) throw new NotPrimaryError(this.#facts());
     return this.#serving;
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    // Who is primary has the newest of it; another one what was acknowledged when it is asked.
+    await this.#serving?.confirm?.();
+    const deps = { clock: this.#deps.clock, signal: this.#stop.signal };
+    return await whenLogIsCommitted(
+      () => this.#facts(),
+      deps,
+      () => {
+        if (this.#node === undefined) throw new NotPrimaryError(this.#facts());
+        return this.#node.committedIn(this.#opened.engine.snapshot());
+      },
+    );
   }
 
   begin(url: string): void {

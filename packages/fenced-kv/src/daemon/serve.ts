@@ -8,6 +8,9 @@ import { RefusalLog } from '@holdfast/runtime';
 import type { Clock, Disk, Logger, Network, Random } from '@holdfast/runtime';
 import { connectionRoom } from '@holdfast/runtime/node';
 
+import { createAdminHandler } from '../admin/admin-handler.ts';
+import { openAdminSocket } from '../admin/admin-socket.ts';
+import type { AdminSocket } from '../admin/admin-socket.ts';
 import { describeError } from '../engines/engine-error.ts';
 import { createHttpHandler } from '../http/handler.ts';
 import { hostPolicy, isLoopback } from '../http/guard.ts';
@@ -87,6 +90,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
   const ensemble = servers === undefined ? undefined : dependencies.linkToEnsemble(servers);
   const backend = await openBackend(options, { ensemble, settings, secret, onFailure: failure.resolve }, dependencies);
   const refusals = new RefusalLog('closed a connection', dependencies);
+  let admin: AdminSocket | undefined;
   let failed: Error | undefined;
   let notClosed: unknown;
   try {
@@ -99,6 +103,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
         throw listenError(options.listen, error);
       },
     );
+    admin = await openAdminSocket(options.data, createAdminHandler(backend, { logger }), { logger });
     logger.info({ url: server.url, data: options.data }, 'serving');
     backend.begin(server.url);
     dependencies.onServing(server.url);
@@ -106,6 +111,7 @@ export async function serve(options: ServeOptions, dependencies: ServeDependenci
     failed = await serveUntilEnd(server, failure.promise, { ...dependencies, closing });
   } finally {
     refusals.stop();
+    await admin?.close();
     await ensemble?.close();
     notClosed = await backend.close().catch((error: unknown) => error);
   }

@@ -31,6 +31,17 @@ export interface Transaction {
   delete(key: Uint8Array): void;
 }
 
+/** What may be asked for what is there. */
+export interface Readable {
+  /** Reads from one state. Throws {@link EngineError}. */
+  read<T>(body: (reader: Reader) => T): T;
+}
+
+/** One state for as long as it is open, whatever is committed meanwhile. The disk keeps what it shows until it is closed. */
+export interface Snapshot extends Readable {
+  close(): void;
+}
+
 /** What an engine has committed since it was opened. */
 export interface CommitFigures {
   /** Commits that have resolved, those that wrote nothing and those that were refused included. */
@@ -56,6 +67,11 @@ export interface Engine {
   commit<T>(body: (transaction: Transaction) => T): Promise<T>;
   /** Waits for the commits under way, then lets go of the files. */
   close(): Promise<void>;
+}
+
+export interface SnapshotEngine extends Engine {
+  /** What {@link Engine.read} would show now. Closing the engine closes it. Throws {@link EngineError} after a failure. */
+  snapshot(): Snapshot;
 }
 
 export interface EngineOptions {

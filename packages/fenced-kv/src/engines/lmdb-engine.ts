@@ -9,10 +9,19 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
 import { open } from 'lmdb';
-import type { RootDatabase } from 'lmdb';
+import type { RootDatabase, Transaction as ReadTransaction } from 'lmdb';
 import type { Disk } from '@holdfast/runtime';
 
-import type { CommitFigures, Engine, EngineOptions, Entry, KeyRange, Reader, Transaction } from './engine.ts';
+import type {
+  CommitFigures,
+  EngineOptions,
+  Entry,
+  KeyRange,
+  Reader,
+  Snapshot,
+  SnapshotEngine,
+  Transaction,
+} from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Get, Write } from './group-commit.ts';
@@ -29,7 +38,7 @@ type Database = RootDatabase<Uint8Array, Uint8Array>;
 export async function openLmdbEngine(
   directory: string,
   options: EngineOptions & { readonly disk: Disk },
-): Promise<Engine> {
+): Promise<SnapshotEngine> {
   const path = join(directory, LMDB_FILE_NAME);
   await prepareLmdbFile(directory, LMDB_FILE_NAME, options.disk);
   let database: Database;
@@ -53,10 +62,11 @@ export async function openLmdbEngine(
   return new LmdbEngine(database, options);
 }
 
-class LmdbEngine implements Engine {
+class LmdbEngine implements SnapshotEngine {
   readonly #database: Database;
   readonly #commits: GroupCommit;
   readonly #reader: Reader;
+  readonly #snapshots = new Set<Snapshot>();
 
   constructor(database: Database, options: EngineOptions) {
     this.#database = database;
@@ -78,12 +88,35 @@ class LmdbEngine implements Engine {
     return body(this.#reader);
   }
 
+  snapshot(): Snapshot {
+    this.#commits.assertUsable();
+    this.#database.resetReadTxn();
+    const transaction = this.#database.useReadTransaction();
+    const reader: Reader = {
+      get: (key) => this.#get(key, transaction),
+      range: (range) => this.#range(range, transaction),
+    };
+    const snapshot: Snapshot = {
+      read: (body) => {
+        if (this.#snapshots.has(snapshot)) return body(reader);
+        throw new EngineError('CLOSED', 'the store was closed while it was read');
+      },
+      close: () => {
+        if (this.#snapshots.delete(snapshot)) transaction.done();
+      },
+    };
+    this.#snapshots.add(snapshot);
+    return snapshot;
+  }
+
   async commit<T>(body: (transaction: Transaction) => T): Promise<T> {
     return await this.#commits.commit(body);
   }
 
   async close(): Promise<void> {
     await this.#commits.close();
+    // LMDB must not be closed under a transaction that reads.
+    for (const snapshot of this.#snapshots) snapshot.close();
     await this.#database.close();
   }
 
@@ -101,14 +134,15 @@ class LmdbEngine implements Engine {
     }
   }
 
-  #get(key: Uint8Array): Uint8Array | undefined {
-    const stored = this.#database.getBinary(key);
+  #get(key: Uint8Array, transaction?: ReadTransaction): Uint8Array | undefined {
+    const stored = transaction === undefined ? this.#database.getBinary(key) : this.#database.get(key, { transaction });
     return stored === undefined ? undefined : unseal(key, stored);
   }
 
-  #range({ from, to, limit }: KeyRange): Entry[] {
+  #range({ from, to, limit }: KeyRange, transaction?: ReadTransaction): Entry[] {
     if (limit < 1) return [];
-    const found = [...this.#database.getRange({ start: from, end: to, limit })];
+    const within = transaction === undefined ? {} : { transaction };
+    const found = [...this.#database.getRange({ start: from, end: to, limit, ...within })];
     return found.map(({ key, value }) => ({ key, value: unseal(key, value) }));
   }
 }

@@ -32,6 +32,30 @@ export function parseBucketBody(body: Uint8Array): BucketKind {
   return { tokens, lock };
 }
 
+/** `{ "lock": NAME }` */
+export function parseBindBody(body: Uint8Array): { readonly lock: string } {
+  const { lock } = parseObject(body, ['lock']);
+  if (typeof lock === 'string') return { lock };
+  throw invalidArgument('lock', 'the body is { "lock": "<name>" }');
+}
+
+/** `{ "to": T, "from"?: T }`, where each is a token or 0, or its printed form as text. */
+export function parseResetBody(body: Uint8Array): { readonly to: number; readonly from: number | undefined } {
+  const { to, from } = parseObject(body, ['to', 'from']);
+  const shape = 'the body is { "to": <token or 0>, "from": <the present highest token> }';
+  if (to === undefined) throw invalidArgument('to', shape);
+  return {
+    to: parseHighest('to', to, shape),
+    from: from === undefined ? undefined : parseHighest('from', from, shape),
+  };
+}
+
+function parseHighest(argument: string, value: unknown, shape: string): number {
+  const number = typeof value === 'string' && /^[0-9]{1,16}$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
+  throw invalidArgument(argument, shape);
+}
+
 /** `{ "writes": [{ "op": "put", "key", "value" | "valueBase64", "ifRevision"? }, { "op": "delete", "key", "ifRevision"? }] }` */
 export function parseBatchBody(body: Uint8Array): KeyWrite[] {
   const { writes } = parseObject(body, ['writes']);

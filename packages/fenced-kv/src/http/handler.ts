@@ -9,10 +9,10 @@ import type { Context } from 'hono';
 import { isForeignSite } from '@holdfast/runtime';
 import type { Clock, Logger } from '@holdfast/runtime';
 
-import { AuthorityError } from '../confirmation.ts';
-import { describeError, EngineError } from '../engines/engine-error.ts';
+import { EngineError } from '../engines/engine-error.ts';
 import { FencedStore } from '../fenced-store.ts';
 import type { ValueUpload } from '../keys/large-values.ts';
+import { answerOf } from './answer-error.ts';
 import { BodyReader } from './body-reader.ts';
 import { parseBatchBody, parseBucketBody, parseFenceBody } from './body.ts';
 import { hostAllowed } from './guard.ts';
@@ -21,7 +21,6 @@ import {
   assertMediaType,
   assertNoBody,
   EPOCH_HEADER,
-  MediaTypeError,
   parseConditions,
   parseEpoch,
   parseFrom,
@@ -33,7 +32,6 @@ import {
 import { streamChanges } from './change-stream.ts';
 import { StoreMetrics } from './metrics.ts';
 import { OPENAPI_DOCUMENT } from './openapi/document.ts';
-import { ENGINE_STATUS, REFUSAL_STATUS } from './status.ts';
 import { figuresOf, groupError, healthOf } from './source-facts.ts';
 import { NotPrimaryError, onlyStore } from './store-source.ts';
 import type { Served, StoreSource } from './store-source.ts';
@@ -74,9 +72,6 @@ export type HttpHandler = (request: Request) => Response | Promise<Response>;
 const BUCKET = '/v1/buckets/:bucket';
 const OCTETS = 'application/octet-stream';
 const JSON_TYPE = 'application/json';
-
-/** What is overloaded or cut off now may not be in a moment. */
-const RETRY_AFTER_SECONDS = '1';
 
 export function createHttpHandler(options: HttpOptions, dependencies: HttpDependencies): HttpHandler {
   const source = options.store instanceof FencedStore ? onlyStore(options.store) : options.store;
@@ -288,38 +283,7 @@ function methodNotAllowed(c: RequestContext, allow: string): Response {
 }
 
 function answerError(error: Error, c: RequestContext, logger: Logger): Response {
-  if (error instanceof RefusedError) {
-    const { code, ...details } = error.refusal;
-    c.set('code', code);
-    return c.json({ code, message: error.message, ...details }, REFUSAL_STATUS[code]);
-  }
-  if (error instanceof MediaTypeError) {
-    c.set('code', 'UNSUPPORTED_MEDIA_TYPE');
-    return c.json({ code: 'UNSUPPORTED_MEDIA_TYPE', message: error.message }, 415);
-  }
-  if (error instanceof NotPrimaryError) {
-    const { code, message, primary, epoch, indeterminate } = error;
-    c.set('code', code);
-    return c.json({ code, message, indeterminate, primary, epoch }, 503, { 'retry-after': RETRY_AFTER_SECONDS });
-  }
-  if (error instanceof AuthorityError) {
-    const { code, message } = error;
-    c.set('code', code);
-    return c.json({ code, message, indeterminate: false }, 503, { 'retry-after': RETRY_AFTER_SECONDS });
-  }
-  if (error instanceof EngineError) {
-    if (error.code === 'DAMAGED_DATA') logger.error({ err: error }, 'damaged data');
-    const { code, message, indeterminate } = error;
-    const again: Record<string, string> = code === 'OVERLOADED' ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
-    c.set('code', code);
-    return c.json({ code, message, indeterminate }, ENGINE_STATUS[code], again);
-  }
-  if (c.req.raw.signal.aborted) {
-    // The client went away in the middle of its body: nothing was written, and nobody reads this.
-    c.set('code', 'INVALID_ARGUMENT');
-    return c.json({ code: 'INVALID_ARGUMENT', message: 'the request ended before its body did' }, 400);
-  }
-  logger.error({ err: error, method: c.req.method, path: c.req.path }, 'request failed');
-  c.set('code', 'INTERNAL');
-  return c.json({ code: 'INTERNAL', message: `internal error: ${describeError(error)}`, indeterminate: true }, 500);
+  const { status, body, headers } = answerOf(error, { request: c.req.raw, logger });
+  c.set('code', body.code);
+  return c.json(body, status, headers);
 }

@@ -32,6 +32,13 @@ export class Overlay {
     return write === undefined ? below(key) : write.value;
   }
 
+  /** What is added or dropped later is not in it. */
+  copy(): Overlay {
+    const copy = new Overlay();
+    for (const [key, write] of this.#writes) copy.#writes.set(key, write);
+    return copy;
+  }
+
   /** A reader of what the engine will have. */
   over(reader: Reader): Reader {
     return {

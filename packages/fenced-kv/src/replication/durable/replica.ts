@@ -3,7 +3,7 @@
  * when what it tells is durable. It leaves to its ports how messages travel, and how the configuration node is read and written.
  */
 
-import type { Engine } from '../../engines/engine.ts';
+import type { Engine, Snapshot } from '../../engines/engine.ts';
 import { describeError, EngineError } from '../../engines/engine-error.ts';
 import type { Write } from '../../engines/group-commit.ts';
 import { ReplicationCore } from '../core/index.ts';
@@ -91,6 +91,15 @@ export class Replica {
 
   get status(): ReplicationCore['status'] {
     return this.#core.status;
+  }
+
+  /** The buckets with everything that is committed, and nothing else. `snapshot`: of the engine, taken in this turn. */
+  committedIn(snapshot: Snapshot): Snapshot {
+    const above = this.#unapplied.copy();
+    return {
+      read: (body) => snapshot.read((reader) => body(above.over(bucketsOf(reader)))),
+      close: () => snapshot.close(),
+    };
   }
 
   /** A failure is told to {@link ReplicaPorts.failed}, and nothing happens any more. */

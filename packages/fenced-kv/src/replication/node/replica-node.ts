@@ -6,7 +6,7 @@
 
 import type { Address, Clock, Logger, Network, Random, Timer } from '@holdfast/runtime';
 
-import type { Engine } from '../../engines/engine.ts';
+import type { Engine, Snapshot } from '../../engines/engine.ts';
 import type { Configuration, Epoch, ReplicaId, StepDownReason, VersionedConfiguration } from '../core/index.ts';
 import { Replica, type ReplicaOptions, type ReplicatedEngine, type ReplicaStore } from '../durable/index.ts';
 import { PeerLinks } from '../wire/peer-links.ts';
@@ -145,6 +145,11 @@ export class ReplicaNode {
 
   get status(): Replica['status'] {
     return this.#replica.status;
+  }
+
+  /** {@link Replica.committedIn} */
+  committedIn(snapshot: Snapshot): Snapshot {
+    return this.#replica.committedIn(snapshot);
   }
 
   /** This replica holds the group's lock under `token`; the configuration was read after it was granted. */

@@ -50,6 +50,20 @@ export class NotPrimaryError extends FencedKvError {
   }
 }
 
+/** Nobody has made the group in this ensemble: its name is another one, it is of another ensemble, or no replica has begun yet. */
+export class GroupNotFoundError extends FencedKvError {
+  readonly group: string;
+
+  constructor(group: string) {
+    super(
+      'GROUP_NOT_FOUND',
+      `there is no group "${group}" in this ensemble; correct the name or the ensemble, or start its replicas with --replica-of ${group}`,
+    );
+    this.name = 'GroupNotFoundError';
+    this.group = group;
+  }
+}
+
 /** The bucket is bound to a lock, which has given no such token as the ensemble says: it is of another lock or another ensemble. */
 export class TokenNotGrantedError extends FencedKvError {
   readonly presented: number;

@@ -3,8 +3,9 @@
 import { Bucket } from './bucket.ts';
 import { FencedKvError } from './errors.ts';
 import { followGroup } from './follow-group.ts';
-import { CLIENT_OPTIONS, checkOptions, FOLLOW_OPTIONS } from './options.ts';
-import { GroupServers, isHttp, oneServer } from './servers.ts';
+import type { FollowOptions } from './follow-group.ts';
+import { CLIENT_OPTIONS, checkFollow, checkOptions } from './options.ts';
+import { GroupServers, isHttp, oneServer, withoutSlash } from './servers.ts';
 import type { Fetch, FencedKvOptions, TransportOptions } from './transport.ts';
 
 export * from './bucket.ts';
@@ -23,37 +24,35 @@ const globalFetch: Fetch = async (input, init) => await globalThis.fetch(input, 
  * A store, or a group of replicas.
  *
  * @example
- * const kv = new FencedKv(['http://10.0.0.1:7400', 'http://10.0.0.2:7400', 'http://10.0.0.3:7400']);
+ * const store = new FencedKv('http://127.0.0.1:7400');
+ * const group = new FencedKv({ nodes: client.nodes, group: 'orders' });       // the ensemble knows where its replicas are
+ * const fixed = new FencedKv(['http://10.0.0.1:7400', 'http://10.0.0.2:7400']);
  */
 export class FencedKv {
   readonly #transport: TransportOptions;
   readonly #stop = new AbortController();
 
   /**
-   * `url`: where the server listens, such as `http://127.0.0.1:7400`. A list, or `follow`, is for a group of replicas: calls go to the
-   * primary, and one that certainly changed nothing is sent again, within `timeoutMs`. To one server nothing is ever sent twice.
+   * `where`: the address of a server, such as `http://127.0.0.1:7400`; a group in its ensemble, whose replicas are found and followed there;
+   * or the addresses of a group. Of a group, calls go to the primary, and one that certainly changed nothing is sent again, within
+   * `timeoutMs`. To one server nothing is ever sent twice. Calls reject with {@link GroupNotFoundError} while there is no such group.
+   *
+   * @throws FencedKvError INVALID_ARGUMENT
    */
-  constructor(url: string | readonly string[], options: FencedKvOptions = {}) {
-    const urls = typeof url === 'string' ? [url] : url;
-    if (!Array.isArray(urls) || urls.length === 0) {
-      throw new FencedKvError('INVALID_ARGUMENT', 'a FencedKv takes an http URL, or a list of those of the replicas');
-    }
-    const plain = urls.map(plainUrl);
+  constructor(where: string | readonly string[] | FollowOptions, options: FencedKvOptions = {}) {
     checkOptions('FencedKv', options, CLIENT_OPTIONS);
-    const { fetch = globalFetch, timeoutMs = DEFAULT_TIMEOUT_MS, follow } = options;
-    const [first = ''] = plain;
-    if (typeof url === 'string' && follow === undefined) {
-      this.#transport = { servers: oneServer(first), fetch, timeoutMs };
+    const { fetch = globalFetch, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const follow = followed(where, options.follow);
+    if (typeof where === 'string' && follow === undefined) {
+      this.#transport = { servers: oneServer(plainUrl(where)), fetch, timeoutMs };
       return;
     }
-    const servers = new GroupServers([first, ...plain.slice(1)]);
+    const servers = new GroupServers(urlsOf(where).map(plainUrl));
     this.#transport = { servers, fetch, timeoutMs };
-    if (follow === undefined) return;
-    checkOptions('FencedKv: follow', follow, FOLLOW_OPTIONS);
-    void followGroup(servers, follow, this.#stop.signal);
+    if (follow !== undefined) void followGroup(servers, follow, this.#stop.signal);
   }
 
-  /** Ends `follow`; without it there is nothing to end. Calls work on. */
+  /** Ends following the group in its ensemble; without that there is nothing to end. Calls work on with the addresses that are known. */
   close(): void {
     this.#stop.abort();
   }
@@ -67,8 +66,34 @@ export class FencedKv {
   }
 }
 
+/** @throws FencedKvError INVALID_ARGUMENT */
+function followed(where: unknown, follow: FollowOptions | undefined): FollowOptions | undefined {
+  const group = isGroup(where) ? where : undefined;
+  if (group !== undefined && follow !== undefined) {
+    throw new FencedKvError('INVALID_ARGUMENT', 'a FencedKv is given its group once: leave follow out');
+  }
+  if (group !== undefined) checkFollow('FencedKv', group);
+  if (follow !== undefined) checkFollow('FencedKv: follow', follow);
+  return group ?? follow;
+}
+
+/** None of a group that is looked for. @throws FencedKvError INVALID_ARGUMENT */
+function urlsOf(where: string | readonly string[] | FollowOptions): readonly string[] {
+  if (isGroup(where)) return [];
+  const urls = typeof where === 'string' ? [where] : where;
+  if (Array.isArray(urls) && urls.length > 0) return urls;
+  throw new FencedKvError(
+    'INVALID_ARGUMENT',
+    'a FencedKv takes an http URL, a list of those of the replicas, or { nodes: client.nodes, group: "<name>" }',
+  );
+}
+
+function isGroup(where: unknown): where is FollowOptions {
+  return typeof where === 'object' && where !== null && !Array.isArray(where);
+}
+
 function plainUrl(url: string): string {
-  if (typeof url === 'string' && isHttp(url)) return url.replace(/\/+$/, '');
+  if (typeof url === 'string' && isHttp(url)) return withoutSlash(url);
   throw new FencedKvError(
     'INVALID_ARGUMENT',
     `${JSON.stringify(url)} is not an http URL such as http://127.0.0.1:7400`,

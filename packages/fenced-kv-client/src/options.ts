@@ -60,11 +60,12 @@ const FOLLOW: Kind = {
 };
 const NODES: Kind = {
   is: 'the nodes of a Holdfast client: client.nodes',
-  holds: (value) => typeof value === 'object' && value !== null && 'get' in value && 'watch' in value,
+  holds: (value) =>
+    typeof value === 'object' && value !== null && ['get', 'children', 'watch'].every((name) => name in value),
 };
 
 export const CLIENT_OPTIONS: Kinds<FencedKvOptions> = { fetch: FUNCTION, timeoutMs: DURATION, follow: FOLLOW };
-export const FOLLOW_OPTIONS: Kinds<FollowOptions> = { nodes: NODES, group: GROUP };
+const FOLLOW_OPTIONS: Kinds<FollowOptions> = { nodes: NODES, group: GROUP };
 export const CALL_OPTIONS: Kinds<CallOptions> = { signal: SIGNAL };
 export const WRITE_OPTIONS: Kinds<WriteOptions> = { ifRevision: CONDITION, ...CALL_OPTIONS };
 export const PUT_OPTIONS: Kinds<PutOptions> = { ttlMs: POSITIVE, ...WRITE_OPTIONS };
@@ -87,6 +88,13 @@ export function checkOptions<T>(what: string, options: T, kinds: Kinds<T>): void
       throw invalid(`${what}: ${name} is ${kinds[name].is}; it was given ${describe(value)}`);
     }
   }
+}
+
+/** Both are needed. @throws FencedKvError INVALID_ARGUMENT */
+export function checkFollow(what: string, follow: FollowOptions): void {
+  checkOptions(what, follow, FOLLOW_OPTIONS);
+  if (follow.nodes === undefined) throw invalid(`${what}: nodes is ${NODES.is}, and there is none`);
+  if (follow.group === undefined) throw invalid(`${what}: group is ${GROUP.is}, and there is none`);
 }
 
 /** @throws FencedKvError INVALID_ARGUMENT */

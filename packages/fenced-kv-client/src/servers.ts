@@ -14,8 +14,10 @@ export interface FailedTry {
 }
 
 export interface Servers {
-  /** Where the next call goes. */
-  readonly url: string;
+  /** Where the next call goes; undefined: of a group that is looked for at its ensemble, no address is known yet. */
+  readonly url: string | undefined;
+  /** Why no address is known, as far as that is known. */
+  readonly absence: FencedKvError | undefined;
   /** The latest epoch of the group that an answer has told; undefined: none has. */
   readonly epoch: number | undefined;
   /** How much of the time for a read one server may take: another may be the primary. From 0 to 1. */
@@ -29,7 +31,15 @@ export interface Servers {
 
 /** Nothing is ever sent twice. */
 export function oneServer(url: string): Servers {
-  return { url, epoch: undefined, shareOfRead: 1, answered() {}, failed: () => undefined, onNews: () => () => {} };
+  return {
+    url,
+    absence: undefined,
+    epoch: undefined,
+    shareOfRead: 1,
+    answered() {},
+    failed: () => undefined,
+    onNews: () => () => {},
+  };
 }
 
 const PAUSE_MS = 50;
@@ -43,19 +53,26 @@ const OF_THE_SERVER: readonly string[] = ['CONNECTION', 'TIMEOUT', 'CLOSED', 'DI
  */
 export class GroupServers implements Servers {
   readonly shareOfRead = SHARE_OF_READ;
-  readonly #known: string[];
+  readonly #given: readonly string[];
   readonly #listeners = new Set<() => void>();
-  #url: string;
+  #known: readonly string[];
+  #url: string | undefined;
+  #absence: FencedKvError | undefined;
   #epoch: number | undefined;
 
-  /** `urls`: at least one. */
-  constructor(urls: readonly [string, ...string[]]) {
-    this.#known = [...urls];
+  /** `urls`: none where they are {@link registered}. */
+  constructor(urls: readonly string[]) {
+    this.#given = urls;
+    this.#known = urls;
     [this.#url] = urls;
   }
 
-  get url(): string {
+  get url(): string | undefined {
     return this.#url;
+  }
+
+  get absence(): FencedKvError | undefined {
+    return this.#absence;
   }
 
   get epoch(): number | undefined {
@@ -73,11 +90,25 @@ export class GroupServers implements Servers {
     return !streamed && (reads ? error.retryable : nothingHappened) ? pauseMs : undefined;
   }
 
+  /** The http addresses that the replicas have told the ensemble. Those that were given count instead, where there are any. */
+  registered(urls: readonly string[]): void {
+    if (this.#given.length > 0) return;
+    this.#known = [...new Set(urls.map(withoutSlash))];
+    if (this.#url === undefined || !this.#known.includes(this.#url)) [this.#url] = this.#known;
+    this.#tell();
+  }
+
+  /** Why there are none, while there are none. */
+  absent(reason: FencedKvError | undefined): void {
+    this.#absence = reason;
+    this.#tell();
+  }
+
   /** The configuration of the group names this one. */
   told(url: string, epoch: number): void {
     if (epoch < (this.#epoch ?? 0)) return;
     this.#goTo(url);
-    for (const listener of this.#listeners) listener();
+    this.#tell();
   }
 
   onNews(callback: () => void): () => void {
@@ -104,10 +135,18 @@ export class GroupServers implements Servers {
   }
 
   #goTo(url: string): void {
-    const plain = url.replace(/\/+$/, '');
-    if (!this.#known.includes(plain)) this.#known.push(plain);
+    const plain = withoutSlash(url);
+    if (!this.#known.includes(plain)) this.#known = [...this.#known, plain];
     this.#url = plain;
   }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }
 
 export function isHttp(url: string): boolean {

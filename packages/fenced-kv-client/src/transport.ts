@@ -70,16 +70,14 @@ export async function send(options: TransportOptions, call: Call): Promise<Answe
 
 /** The same, when its head has come. The time for the call is over then; its signals end the body, too. */
 export async function sendForStream(options: TransportOptions, call: Call): Promise<StreamedAnswer> {
-  return await exchange(options, call, async (response, limit) => {
+  return await exchange(options, call, async (response, limit, target) => {
     limit.endTime();
     const body = response.body ?? new Blob([]).stream();
-    // Where the call went: another may have become primary since.
-    const target = { ...options, url: response.url === '' ? options.servers.url : new URL(response.url).origin };
     return { headers: response.headers, body: endingWith(body, call, limit, target) };
   });
 }
 
-type Succeeded<T> = (response: Response, limit: CallLimit) => Promise<T>;
+type Succeeded<T> = (response: Response, limit: CallLimit, target: Target) => Promise<T>;
 
 const EPOCH_HEADER = 'group-epoch';
 
@@ -90,7 +88,8 @@ async function exchange<T>(options: TransportOptions, call: Call, succeeded: Suc
   const streamed = call.body instanceof ReadableStream;
   let leftMs = timeoutMs;
   for (;;) {
-    const { url } = servers;
+    const { url = await firstUrl(servers, leftMs, call) } = servers;
+    leftMs = endMs - performance.now();
     const limitMs = reads ? Math.min(leftMs, timeoutMs * servers.shareOfRead) : leftMs;
     try {
       return await exchangeOnce({ url, timeoutMs: limitMs, fetch: options.fetch }, servers, call, succeeded);
@@ -102,6 +101,29 @@ async function exchange<T>(options: TransportOptions, call: Call, succeeded: Suc
       await pause(pauseMs, servers, call.signals);
       call.assertHeld?.();
     }
+  }
+}
+
+/** The first address of a group that is looked for at its ensemble. Rejects where there is none in time, or no such group. */
+async function firstUrl(servers: Servers, leftMs: number, { signals, assertHeld }: Call): Promise<string> {
+  const endMs = performance.now() + leftMs;
+  for (;;) {
+    const { url, absence } = servers;
+    assertHeld?.();
+    if (url !== undefined) return url;
+    if (absence !== undefined && !absence.retryable) throw absence;
+    const aborted = signals.find((signal) => signal.aborted);
+    if (aborted !== undefined) throw abortedError(aborted.reason, false);
+    const waitMs = endMs - performance.now();
+    if (waitMs <= 0) {
+      throw (
+        absence ??
+        new FencedKvError('TIMEOUT', `the ensemble did not say within ${Math.round(leftMs)} ms where the group is`, {
+          retryable: true,
+        })
+      );
+    }
+    await pause(waitMs, servers, signals);
   }
 }
 
@@ -146,7 +168,7 @@ async function exchangeOnce<T>(target: Target, servers: Servers, call: Call, suc
     const response = await target.fetch(`${target.url}${call.path}`, init);
     const answeredIn = response.headers.get(EPOCH_HEADER);
     if (answeredIn !== null && /^[0-9]{1,16}$/.test(answeredIn)) servers.answered(Number(answeredIn));
-    if (response.status >= 200 && response.status < 300) return await succeeded(response, limit);
+    if (response.status >= 200 && response.status < 300) return await succeeded(response, limit, target);
     const body = new Uint8Array(await response.arrayBuffer());
     refused = { status: response.status, headers: response.headers, body };
   } catch (error) {

@@ -199,6 +199,7 @@ describe('a client that follows the configuration', () => {
         if (path === '/fenced-kv/orders/configuration') return text({ format: 1, epoch, primary, inSync: [primary] });
         return text({ format: 1, directory: '', url: `http://${path.split('/').at(-1)}` });
       },
+      children: async () => await Promise.resolve({ names: ['r1', 'r2', 'r3'] }),
       watch: (_path, { signal }) => ({
         started: Promise.resolve(),
         async *[Symbol.asyncIterator]() {
@@ -241,6 +242,7 @@ describe('a client that follows the configuration', () => {
     const { fetch } = group({ [R1]: () => written(4) });
     const nodes: GroupNodes = {
       get: async () => await Promise.reject(new Error('no ensemble')),
+      children: async () => await Promise.reject(new Error('no ensemble')),
       watch: () => {
         throw new Error('no ensemble');
       },

@@ -26,7 +26,7 @@ export interface Outcome {
 }
 
 interface Member {
-  readonly url: string;
+  url: string;
   readonly peer: string;
   child: ChildProcess | undefined;
   output: string;
@@ -90,7 +90,14 @@ export class ScratchReplicas {
       ...changes,
     };
     member.output = '';
-    member.child = run(Object.entries(settings).flat(), (text) => (member.output += text));
+    const args = Object.entries(settings).flatMap(([flag, value]) => (value === '' ? [flag] : [flag, value]));
+    member.child = run(args, (text) => (member.output += text));
+  }
+
+  /** From its next start on it has another address for clients. */
+  async move(id: Id): Promise<void> {
+    const [port] = await freePorts(1);
+    this.#member(id).url = `http://127.0.0.1:${port}`;
   }
 
   /** Sends the signal, and waits for the end. */
@@ -159,6 +166,29 @@ export class ScratchReplicas {
     await once(child, 'close');
     this.#commands.delete(child);
     return { exitCode: child.exitCode, output };
+  }
+
+  /** Of a replica that runs. It may have to hear first that it is in sync. */
+  async backup(id: Id, file: string): Promise<Outcome> {
+    for (;;) {
+      const outcome = await this.command('backup', '--data', this.data(id), '--to', file);
+      if (!outcome.output.includes('not known to be in sync')) return outcome;
+      await sleep(20);
+    }
+  }
+
+  /** Runs a store by itself until {@link endCommands}; resolves with where it serves. */
+  async single(data: string): Promise<{ readonly url: string; readonly ended: Promise<unknown> }> {
+    let output = '';
+    const child = run(['--listen', '127.0.0.1:0', '--data', data], (text) => (output += text));
+    this.#commands.add(child);
+    const ended = once(child, 'close').then(() => this.#commands.delete(child));
+    for (;;) {
+      const url = /^fenced-kvd serves (\S+)$/m.exec(output)?.[1];
+      if (url !== undefined) return { url, ended };
+      if (child.exitCode !== null) throw new Error(`fenced-kvd did not serve: ${output}`);
+      await sleep(5);
+    }
   }
 
   /** Sends the signal to those that run; says how many. */

@@ -288,6 +288,27 @@ describe('the example of', () => {
     expect(tokens).toEqual(tokens.toSorted((left, right) => left - right));
     expect(tokens).toContain(Number(token));
   });
+
+  it('a booking in a database sells each seat once, though an office is paused and another one killed', async (context) => {
+    context.skip(databaseUrl === undefined, 'PostgreSQL is not installed');
+    const offices = [1, 2, 3].map(() => start('postgres-booking', 'lear', '60', '40'));
+    const [paused, killed, other] = offices as [Started, Started, Started];
+    for (const office of offices) await line(office, /^ready$/);
+    paused.signal('SIGSTOP');
+    killed.kill();
+    // It sells all that is left: its turn comes when the sessions of the others have expired.
+    const [, sold] = await line(other, /^sold (\d+) seats, and \d+ buyers got none$/);
+    paused.signal('SIGCONT');
+    await line(paused, /^sold \d+ seats, and \d+ buyers got none$/);
+    expect(await Promise.all([paused, other].map(({ ended }) => ended))).toEqual([0, 0]);
+    const database = new pg.Client({ connectionString: databaseUrl });
+    await database.connect();
+    onTestFinished(() => database.end());
+    const { rows } = await database.query<{ seat: number }>("SELECT seat FROM seats WHERE show = 'lear' ORDER BY seat");
+    expect(rows.map(({ seat }) => seat)).toEqual(rows.map((_, place) => place + 1));
+    expect(rows.length).toBeLessThanOrEqual(60);
+    expect(rows.length).toBeGreaterThanOrEqual(Number(sold));
+  });
 });
 
 describe('every example', () => {
@@ -311,6 +332,7 @@ describe('every example', () => {
     ['transfer', ['none'], 'say how many tellers there are'],
     ['ledger', ['may', 'much'], 'say the name of a ledger, of letters, digits, "_" and "-", and amounts'],
     ['postgres-scheduler', [], 'say a name of letters, digits, "_" and "-"'],
+    ['postgres-booking', ['a/b'], 'say a show, of letters, digits, "_" and "-"'],
     ['members', ['shop', 'a/b'], 'say a group and a name, each of letters, digits, "_" and "-"'],
   ])('says how it is used when it is used otherwise: %s', async (program, args, advice) => {
     const used = start(program, ...args);

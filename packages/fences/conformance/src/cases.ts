@@ -1,6 +1,7 @@
 /** All cases, in the order in which a resource is best made to pass them. */
 
 import type { ConformanceCase } from './case.ts';
+import { clockCases } from './cases/clocks.ts';
 import { concurrencyCases } from './cases/concurrency.ts';
 import { durabilityCases } from './cases/durability.ts';
 import { floorCases } from './cases/floors.ts';
@@ -20,6 +21,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...writeCases,
   ...installCases,
   ...malformedCases,
+  ...clockCases,
   ...floorCases,
   ...concurrencyCases,
   ...transactionCases,

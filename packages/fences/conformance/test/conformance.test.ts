@@ -75,6 +75,7 @@ const EXPECTED: Readonly<Record<Flaw, readonly string[]>> = {
     'a stale write is refused and changes nothing',
     'a write installs its token as an install does',
   ],
+  'forgets tokens after a while': ['a clock that jumps lets no older holder in'],
 };
 
 describe('the suite', () => {

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -226,6 +227,27 @@ describe('the directory', () => {
     expect(readdirSync(root).filter((name) => !name.startsWith('place-'))).toEqual([]);
     expect(readdirSync(directory).length).toBe(7);
   });
+
+  it.each(['before the first write', 'between two writes', 'before the end of the body'])(
+    'that goes away %s, as a disk that is unmounted, is told, and is not made anew',
+    async (when) => {
+      await add({ token: 5 });
+      const gone = (place: string): void => {
+        if (place === when) rmSync(directory, { recursive: true });
+      };
+      const call = fence(directory, 'jobs', { token: 5 }, async (tx) => {
+        gone('before the first write');
+        await tx.write('a', 'one');
+        gone('between two writes');
+        await tx.write('b', 'two');
+        gone('before the end of the body');
+      });
+      const error = await failureOf(call);
+      expect(error).toMatchObject({ name: 'FenceError', code: 'SCHEMA_MISSING', indeterminate: false });
+      expect((error as Error).message).toContain('see whether its disk is mounted');
+      expect(existsSync(directory)).toBe(false);
+    },
+  );
 
   it('is collected of what older holders left, and of nothing else', async () => {
     await fence(directory, 'jobs', { token: 5 }, async (tx) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -178,6 +178,40 @@ describe.each(Object.entries(DRIVERS))('with %s, a fenced transaction', (_name, 
       () => migrate(database),
     ]) {
       expect(await failureOf(call)).toMatchObject({ name: 'FenceError', code: 'CONNECTION' });
+    }
+  });
+
+  it('whose body closes the database is told so, and nothing of it is there', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-sqlite-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'jobs.db');
+    const closed = open(file);
+    migrate(closed);
+    closed.exec('CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO account VALUES (1, 10)');
+    const call = fence(closed, 'accounts', { token: 5 }, (tx) => {
+      set(20)(tx);
+      tx.close();
+    });
+    expect(await failureOf(call)).toMatchObject({ name: 'FenceError', code: 'CONNECTION', indeterminate: false });
+    const again = open(file);
+    expect([balance(again), highest(again, 'accounts')]).toEqual([10, 5]);
+    again.close();
+  });
+
+  it('on a file that is no database is told so', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-sqlite-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'jobs.db');
+    writeFileSync(file, 'a page that somebody saved'.repeat(100));
+    const other = open(file);
+    onTestFinished(() => void other.close());
+    for (const call of [
+      () => fence(other, 'accounts', { token: 5 }, set(20)),
+      () => install(other, 'accounts', { token: 5 }),
+      () => highest(other, 'accounts'),
+      () => migrate(other),
+    ]) {
+      expect(await failureOf(call)).toMatchObject({ name: 'FenceError', code: 'RESOURCE', retryable: false });
     }
   });
 

@@ -2,20 +2,24 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { compileFunction } from 'node:vm';
 
 import { connect, type Client } from '@holdfast/client';
 import type { LocalEnsemble } from '@holdfast/ensemble';
 import { FencedKv, FencedKvError, GroupNotFoundError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { codeBlocks } from '../../support/documents.ts';
 import { startScratchEnsemble } from '../scratch-ensemble.ts';
 import { IDS, ScratchReplicas, type Id } from './scratch-replicas.ts';
 
 const FAR = Number.MAX_SAFE_INTEGER;
+/** Within what a bucket takes at once, and above what a new ensemble gives. */
+const FAR_FROM_ALL = 1_000_000;
 const KEYS = 20;
 /** So that a backup has many turns, and writes are committed between them. */
 const VALUE_LENGTH = 60_000;
-const ENOUGH = 30;
+const ENOUGH = 10;
 
 let ensemble: LocalEnsemble;
 let stopEnsemble: () => Promise<void>;
@@ -72,6 +76,8 @@ class Load {
       try {
         await bucket.batch(keys.map((key) => ({ op: 'put', key, value: String(number).padEnd(VALUE_LENGTH) })));
         this.acknowledged = number;
+        // Commands that are under test need the processor, too.
+        await sleep(10);
       } catch (error) {
         // Numbers grow, so one that was given up does no harm when it comes after all: nobody writes beside it.
         if (!(error instanceof FencedKvError && error.retryable)) this.failures.push(error);
@@ -198,8 +204,9 @@ describe('a client that knows the ensemble and the name of a group', () => {
   it('finds it once it has begun, and follows all its replicas to other addresses', async () => {
     await expect(kv.bucket('jobs').info()).rejects.toBeInstanceOf(GroupNotFoundError);
     await begin();
-    const jobs = await kv.bucket('jobs').fencedBy({ token: 5 });
-    await jobs.put('k', 'v');
+    await runPage();
+    expect(new TextDecoder().decode((await kv.bucket('jobs').get('k'))?.value)).toBe('value');
+    const jobs = await kv.bucket('jobs').fencedBy({ token: FAR_FROM_ALL });
     const before = replicas.urls;
     for (const id of IDS) {
       await replicas.end(id, 'SIGTERM');
@@ -212,3 +219,15 @@ describe('a client that knows the ensemble and the name of a group', () => {
     expect(new TextDecoder().decode((await kv.bucket('jobs').get('k'))?.value)).toBe('w');
   });
 });
+
+/** The lines of the page, as a reader copies them. */
+async function runPage(): Promise<void> {
+  const page = 'docs/replicated-store.md';
+  const block = codeBlocks().find(({ at, language }) => at.startsWith(page) && language === 'ts');
+  const lines = (block?.text ?? '').replaceAll(/^import .*\n/gm, '');
+  expect(lines).toContain('new FencedKv({');
+  const body = compileFunction(`return (async () => {\n${lines}\n})();`, ['client', 'FencedKv'], {
+    filename: page,
+  }) as (...given: readonly unknown[]) => Promise<void>;
+  await body(client, FencedKv);
+}

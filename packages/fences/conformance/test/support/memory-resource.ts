@@ -25,7 +25,11 @@ export const FLAWS = [
   'forgets the token in a roll-back',
   'fails one of two at once',
   'does not install by writing',
+  'forgets tokens after a while',
 ] as const;
+
+/** No token is as old as that in a test, unless its clock jumps. */
+const WHILE_MS = 60 * 60 * 1_000;
 
 export type Flaw = (typeof FLAWS)[number];
 
@@ -33,6 +37,8 @@ interface Scope {
   /** By cell, where each has one; otherwise that of the scope is under ''. */
   readonly floors: Map<string, number>;
   readonly cells: Map<string, string>;
+  /** When a token came last, by the clock of the process. */
+  cameMs: number;
   /** The end of the transactions that are under way, in their order. */
   last: Promise<void>;
   underWay: number;
@@ -64,7 +70,8 @@ class Store {
     const known = this.#scopes.get(name);
     if (known !== undefined) return known;
     const floors = this.#scopes.get(key)?.floors ?? new Map<string, number>();
-    const scope = { floors, cells: new Map<string, string>(), last: Promise.resolve(), underWay: 0 };
+    const cells = new Map<string, string>();
+    const scope = { floors, cells, cameMs: Date.now(), last: Promise.resolve(), underWay: 0 };
     if (key !== name && !this.#scopes.has(key)) this.#scopes.set(key, { ...scope, cells: new Map() });
     this.#scopes.set(name, scope);
     return scope;
@@ -201,7 +208,8 @@ class MemoryResource implements FencedResource {
   }
 
   #refuseStale(name: string, scope: Scope, { token }: Holder, cell: string): void {
-    const highest = scope.floors.get(cell) ?? 0;
+    const isOld = this.#store.has('forgets tokens after a while') && Date.now() - scope.cameMs > WHILE_MS;
+    const highest = isOld ? 0 : (scope.floors.get(cell) ?? 0);
     if (this.#isStale(token, highest)) throw new StaleTokenError(name, token, highest);
   }
 
@@ -217,6 +225,7 @@ class MemoryResource implements FencedResource {
     const highest = scope.floors.get(cell) ?? 0;
     const floor = this.#store.has('takes tokens for floors') ? holder.token : floorOf(holder);
     const blind = this.#store.has('installs without looking') || this.#store.has('lowers floors');
+    scope.cameMs = Date.now();
     scope.floors.set(cell, blind ? floor : Math.max(highest, floor));
   }
 }

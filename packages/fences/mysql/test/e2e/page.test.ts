@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fence, highest, migrate, StaleTokenError } from '../../src/index.ts';
 import { failureOf, freshDatabase, poolOn } from '../support/databases.ts';
-import { clientOf, linesOf } from '../support/page.ts';
+import { clientOf, linesOf } from '@holdfast/fence/test/page';
 import { hasMariaDb, startMariaDb } from '../support/server.ts';
 
 it.skipIf(!hasMariaDb())('docs/fences-mysql.md › its lines do what they say', async () => {

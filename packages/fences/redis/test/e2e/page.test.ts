@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fence, highest, keyOf, risks, StaleTokenError } from '../../src/index.ts';
 import { openClient } from '../support/clients.ts';
-import { clientOf, linesOf } from '../support/page.ts';
+import { clientOf, linesOf } from '@holdfast/fence/test/page';
 import { hasRedis, startRedis } from '../support/server.ts';
 
 it.skipIf(!hasRedis())('docs/fences-redis.md › its lines do what they say', async () => {

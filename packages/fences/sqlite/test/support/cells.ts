@@ -5,9 +5,10 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FencedResource, Holder, SlowWrite } from '@holdfast/fence-conformance';
-import Database from 'libsql';
+import type libsql from 'libsql';
 import { fenceBy, installBy, STEPS, type Steps } from '../../src/fence.ts';
 import { migrate } from '../../src/index.ts';
+import { Database } from './driver.mjs';
 
 const WRITER = join(import.meta.dirname, 'writer.mjs');
 const TABLE =
@@ -16,7 +17,7 @@ const PUT =
   'INSERT INTO cells (scope, cell, value) VALUES (?, ?, ?) ON CONFLICT (scope, cell) DO UPDATE SET value = excluded.value';
 
 /** How a broken resource writes a cell, under a token that it was given. */
-export type Put = (tx: Database.Database, scope: string, cell: string, value: string, holder: Holder) => void;
+export type Put = (tx: libsql.Database, scope: string, cell: string, value: string, holder: Holder) => void;
 
 const put: Put = (tx, scope, cell, value) => void tx.prepare(PUT).run(scope, cell, value);
 
@@ -31,7 +32,7 @@ export interface CellsOptions {
 const ODD_NAMES = ["O'Brien", '"; DROP TABLE cells; --', 'ü/💡', 'U/💡', '?', ':x $y @z', 'x'.repeat(150)];
 let names = 0;
 
-export function openFile(file: string, options: Database.Options = {}): Database.Database {
+export function openFile(file: string, options: libsql.Options = {}): libsql.Database {
   const database = new Database(file, options);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   return database;

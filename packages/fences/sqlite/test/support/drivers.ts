@@ -1,7 +1,7 @@
 /** The drivers that there are: node:sqlite comes with later lines of Node.js. */
 
-import Database from 'libsql';
 import type { SqliteDatabase } from '../../src/index.ts';
+import { Database, driverName } from './driver.mjs';
 
 export interface OpenDatabase extends SqliteDatabase {
   close(): unknown;
@@ -21,6 +21,6 @@ function nodeSqlite(): NodeSqlite | undefined {
 const builtIn = nodeSqlite();
 
 export const DRIVERS: Readonly<Record<string, Open>> = {
-  libsql: (file = ':memory:') => new Database(file),
+  [driverName]: (file = ':memory:') => new Database(file),
   ...(builtIn !== undefined && { 'node:sqlite': (file = ':memory:') => new builtIn.DatabaseSync(file) }),
 };

@@ -3,9 +3,9 @@
 // Usage: node writer.mjs '{ "file", "gate", "scope", "holder", "value", "broken" }'
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import Database from 'libsql';
 import { fenceBy, STEPS } from '../../dist/fence.js';
 import { brokenSteps } from './broken.mjs';
+import { Database } from './driver.mjs';
 
 const { file, gate, scope, holder, value, broken } = JSON.parse(process.argv[2]);
 const PUT =

@@ -12,6 +12,7 @@ const endToEnd = '{packages/*,packages/fences/*,jepsen-lite,bench,scripts}/test/
 const alone = [
   'bench/test/e2e/count.test.ts',
   'jepsen-lite/test/e2e/{crowd,live,live-planted}.test.ts',
+  'jepsen-lite/test/e2e/live/replicas.test.ts',
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
   'packages/lockd/test/e2e/{batching,greed,hostile-input,http}.test.ts',
 ];

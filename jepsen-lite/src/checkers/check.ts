@@ -15,6 +15,10 @@ import { checkGhosts } from './locks/ghosts.ts';
 import { checkGrantedTokens } from './store/granted-tokens.ts';
 import { checkGrants } from './locks/grants.ts';
 import { checkLinearizableLocks } from './locks/linearizable.ts';
+import { checkConfigurations } from './replicas/configurations.ts';
+import { checkEpochs } from './replicas/epochs.ts';
+import { checkLinearizableKeys } from './replicas/linearizable-keys.ts';
+import { checkReplicas } from './replicas/replicas.ts';
 import { checkContainers } from './nodes/containers.ts';
 import { checkTransactions } from './nodes/transactions.ts';
 import { checkTtlNodes } from './nodes/ttl-nodes.ts';
@@ -67,6 +71,10 @@ export const CHECKERS = {
   transactions: checkTransactions,
   'ttl-nodes': checkTtlNodes,
   containers: checkContainers,
+  epochs: checkEpochs,
+  configurations: checkConfigurations,
+  replicas: checkReplicas,
+  'linearizable-keys': checkLinearizableKeys,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof CHECKERS;

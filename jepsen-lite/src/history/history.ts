@@ -85,6 +85,25 @@ export type Operation =
       readonly token?: number;
       readonly hold?: number;
     }
+  /** Installs a token at a bucket of the replicated store. */
+  | { readonly f: 'kv-fence'; readonly bucket: string; readonly token: number }
+  | { readonly f: 'kv-get'; readonly bucket: string; readonly key: string; readonly token?: number }
+  | {
+      readonly f: 'kv-put';
+      readonly bucket: string;
+      readonly key: string;
+      /** Of this call alone. */
+      readonly value: string;
+      readonly token?: number;
+      readonly expected?: ExpectedKey;
+    }
+  | {
+      readonly f: 'kv-delete';
+      readonly bucket: string;
+      readonly key: string;
+      readonly token?: number;
+      readonly expected?: ExpectedKey;
+    }
   | {
       readonly f: 'create';
       readonly path: string;
@@ -118,6 +137,12 @@ export type Operation =
   /** Who holds a lock, linearizably. */
   | { readonly f: 'status'; readonly lock: string; readonly session?: number };
 
+/** The revision that a key must have, and the value with which it had been read; null: there must be none. */
+export interface ExpectedKey {
+  readonly revision: number | null;
+  readonly value: string | null;
+}
+
 /** An operation of a transaction. */
 export type TransactionStep =
   | { readonly op: 'check'; readonly path: string; readonly version: number }
@@ -141,6 +166,16 @@ export type Outcome =
   | OperationOf<'put'>
   /** null: there is no such key. */
   | (OperationOf<'get'> & { readonly value: string | null })
+  /** `epoch`: of the primary that has answered. */
+  | (OperationOf<'kv-fence'> & { readonly epoch: number })
+  /** null: there is no such key. */
+  | (OperationOf<'kv-get'> & {
+      readonly value: string | null;
+      readonly revision: number | null;
+      readonly epoch: number;
+    })
+  | (OperationOf<'kv-put'> & { readonly revision: number; readonly epoch: number })
+  | (OperationOf<'kv-delete'> & { readonly epoch: number })
   | OperationOf<'create'>
   /** `newVersion` is the one that the node has by it. */
   | (OperationOf<'set'> & { readonly newVersion?: number })
@@ -229,6 +264,16 @@ export type Happening =
   | { readonly type: 'cancelled'; readonly call: number }
   /** `hosts`: whom it strikes, joined by commas, where it has names for them; its end repeats them. */
   | { readonly type: 'fault'; readonly fault: string; readonly phase: 'begin' | 'end'; readonly hosts?: string }
+  /** What a replica of the store has of a key, when everything is over and it has been stopped. The process is the replica. */
+  | {
+      readonly type: 'kept';
+      readonly bucket: string;
+      readonly key: string;
+      readonly value: string;
+      readonly revision: number;
+    }
+  /** The same of all that it has, as one: equal for equal buckets, with their tokens and revisions. */
+  | { readonly type: 'kept-all'; readonly keys: number; readonly digest: string }
   /** `healed`: no fault is left and none will come. `quiet`: applications start nothing new. */
   | { readonly type: 'phase'; readonly phase: 'faults' | 'healed' | 'quiet' };
 
@@ -279,6 +324,20 @@ export type LogEvent =
     }
   | { readonly type: 'ended-session'; readonly index: number; readonly session: number; readonly reason: EndReason };
 
+/** The configuration of a group of replicas has changed. `version`: of its node, 0 for the first one. */
+export type ConfigurationEvent = {
+  readonly type: 'configured';
+  readonly index: number;
+  readonly group: string;
+  readonly version: number;
+  readonly epoch: number;
+  readonly primary: string;
+  readonly inSync: readonly string[];
+};
+
+/** What a committed entry did. */
+export type EntryEvent = LogEvent | ConfigurationEvent;
+
 export type RemovalReason = 'released' | 'cancelled' | LossReason;
 
 /**
@@ -295,7 +354,7 @@ export type StoreEvent = {
   readonly token: number;
 };
 
-export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | LogEvent | LeadershipEvent | StoreEvent;
+export type HistoryEventBody = InvokeEvent | CompletionEvent | Happening | EntryEvent | LeadershipEvent | StoreEvent;
 
 export type HistoryEvent = Stamp & HistoryEventBody;
 

@@ -3,6 +3,7 @@
  * shows. Whatever is read has been checked field by field; what is wrong is shown with its line.
  */
 
+import { isExpectedKey } from './expected-key.ts';
 import type { History, HistoryEvent, HistoryEventBody, Stamp } from './history.ts';
 import { HistoryFormatError, parseJsonLine, shown, type Fields } from './json-line.ts';
 import { isLockRequest } from './locks/lock-request.ts';
@@ -132,6 +133,7 @@ const steps = required(
   'a list of operations of a transaction',
   (value) => Array.isArray(value) && value.every(isTransactionStep),
 );
+const expectedKey = required('a revision and a value', isExpectedKey);
 const yes = required('true', (value) => value === true);
 const lockRequest = required('what can be asked of a lock', isLockRequest);
 const endReason = oneOf('expired', 'revoked', 'closed');
@@ -183,6 +185,9 @@ const leave = { ...release, owner: text };
 const fence = { call: whole, bucket: text, token: whole };
 const put = { call: whole, bucket: text, key: text, value: text, token: whole };
 const get = { call: whole, bucket: text, key: text, token: optional(whole), hold: optional(whole) };
+const kvGet = { call: whole, bucket: text, key: text, token: optional(whole) };
+const kvDelete = { ...kvGet, expected: optional(expectedKey) };
+const kvPut = { ...kvDelete, value: text };
 const createSequential = { call: whole, path: text, value: text, session: optional(whole) };
 const create = { ...createSequential, ttlMs: optional(whole), container: optional(yes) };
 const set = { ...createSequential, version: optional(version) };
@@ -208,6 +213,10 @@ const FORMS: Forms = {
   'invoke fence': fence,
   'invoke put': put,
   'invoke get': get,
+  'invoke kv-fence': fence,
+  'invoke kv-get': kvGet,
+  'invoke kv-put': kvPut,
+  'invoke kv-delete': kvDelete,
   'invoke create': create,
   'invoke set': set,
   'invoke delete': remove,
@@ -224,6 +233,10 @@ const FORMS: Forms = {
   'ok fence': fence,
   'ok put': put,
   'ok get': { ...get, value: textOrNull },
+  'ok kv-fence': { ...fence, epoch: whole },
+  'ok kv-get': { ...kvGet, value: textOrNull, revision: wholeOrNull, epoch: whole },
+  'ok kv-put': { ...kvPut, revision: whole, epoch: whole },
+  'ok kv-delete': { ...kvDelete, epoch: whole },
   'ok create': create,
   'ok set': { ...set, newVersion: optional(whole) },
   'ok delete': remove,
@@ -240,6 +253,10 @@ const FORMS: Forms = {
   'fail fence': { ...fence, ...failed },
   'fail put': { ...put, ...failed },
   'fail get': { ...get, ...failed },
+  'fail kv-fence': { ...fence, ...failed },
+  'fail kv-get': { ...kvGet, ...failed },
+  'fail kv-put': { ...kvPut, ...failed },
+  'fail kv-delete': { ...kvDelete, ...failed },
   'fail create': { ...create, ...failed },
   'fail set': { ...set, ...failed },
   'fail delete': { ...remove, ...failed },
@@ -256,6 +273,10 @@ const FORMS: Forms = {
   'info fence': { ...fence, ...failed },
   'info put': { ...put, ...failed },
   'info get': { ...get, ...failed },
+  'info kv-fence': { ...fence, ...failed },
+  'info kv-get': { ...kvGet, ...failed },
+  'info kv-put': { ...kvPut, ...failed },
+  'info kv-delete': { ...kvDelete, ...failed },
   'info create': { ...create, ...failed },
   'info set': { ...set, ...failed },
   'info delete': { ...remove, ...failed },
@@ -278,6 +299,8 @@ const FORMS: Forms = {
   shown: { by: oneOf('write', 'read'), path: text, index: whole },
   cancelled: { call: whole },
   fault: { fault: text, phase: oneOf('begin', 'end'), hosts: optional(text) },
+  kept: { bucket: text, key: text, value: text, revision: whole },
+  'kept-all': { keys: whole, digest: text },
   phase: { phase: oneOf('faults', 'healed', 'quiet') },
   enqueued: { index: whole, lock: text, session: whole, hold: whole, asked },
   granted: { index: whole, ...hold, asked },
@@ -290,6 +313,7 @@ const FORMS: Forms = {
     reason: oneOf('released', 'cancelled', 'expired', 'revoked', 'closed', 'deadlock'),
   },
   'ended-session': { index: whole, session: whole, reason: endReason },
+  configured: { index: whole, group: text, version: whole, epoch: whole, primary: text, inSync: texts },
   leadership: { phase: oneOf('begin', 'end'), term: whole },
   'accepted fence': { bucket: text, token: whole },
   'accepted put': { bucket: text, token: whole },

@@ -2,7 +2,7 @@
 
 import { lockName } from './plan.ts';
 
-const USES = ['read-write', 'permits', 'account', 'reentrant', 'crossed', 'control', 'delayed'] as const;
+const USES = ['read-write', 'permits', 'account', 'reentrant', 'crossed', 'control', 'delayed', 'replicated'] as const;
 /** What such a lock is for. */
 type LockUse = (typeof USES)[number];
 

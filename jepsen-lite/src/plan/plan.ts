@@ -62,6 +62,8 @@ export interface Plan {
   readonly clients: readonly ClientPlan[];
   readonly locks: number;
   readonly tuning: Tuning;
+  /** So many replicas of a fenced store run beside the servers, as one group. @default none */
+  readonly replicas?: 3;
   /** @default as in production: none in so short a time */
   readonly snapshots?: SnapshotTuning;
   /** @default as in production: more than there is to send */
@@ -81,7 +83,11 @@ export interface Plan {
 export const LEADER = 'leader';
 /** From the beginning of the run. */
 export const BURST_EVERY_MS = 5_000;
+/** The replica that serves when a fault begins. */
+export const PRIMARY = 'primary';
 export const STORE_HOST = 'kv';
+/** Of the replicas. */
+export const GROUP = 'jepsen';
 /** Of whoever changes the members; no fault strikes it. */
 export const OPERATOR_HOST = 'operator';
 /** Of who belongs to nobody; no fault strikes it. */
@@ -103,6 +109,15 @@ export function lockOfHolder(name: string): string | undefined {
 
 export function serverHost(id: number): string {
   return `s${id}`;
+}
+
+export function replicaHost(number: number): string {
+  return `r${number}`;
+}
+
+/** Hosts of the replicas, whose ids are the same. */
+export function replicaHosts({ replicas }: Pick<Plan, 'replicas'>): string[] {
+  return Array.from({ length: replicas ?? 0 }, (_, n) => replicaHost(n + 1));
 }
 
 /** Servers that the cluster begins with. */

@@ -99,6 +99,7 @@ const PLAN: FieldsOf<Plan> = {
   network: delay,
   disk: delay,
   durationMs: positive,
+  replicas: optional(choice([3])),
   snapshots: optional(objectOf(SNAPSHOTS)),
   replication: optional(objectOf(REPLICATION)),
   olderLockd: optional(text),

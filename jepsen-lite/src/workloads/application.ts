@@ -8,6 +8,7 @@ import type { Random, Runtime } from '@holdfast/runtime';
 import type { ClientPlan } from '../plan/plan.ts';
 import { Calls } from './calls.ts';
 import { workloadsOf } from './index.ts';
+import type { Group } from './replicas/group.ts';
 import { maxPauseOf, type ApplicationWorld, type ClientSession, type Workload } from './workload.ts';
 
 /** Long enough for the worst fail-over; shorter would end calls that a healed ensemble answers. */
@@ -97,7 +98,8 @@ export class Application {
       this.#client = client;
       const session = client.sessionId;
       this.#calls.record({ type: 'session', event: 'connected', session, timeoutMs: this.plan.sessionTimeoutMs });
-      const use = this.#sessionOf(client, runtime);
+      const group = this.#usesReplicas ? this.#world.group(client, runtime) : undefined;
+      const use = this.#sessionOf(client, runtime, group);
       for (const workload of this.#workloads) if (workload.setup !== undefined) await workload.setup(use);
       const workers = Array.from({ length: this.plan.workers }, () => this.#work(use));
       await Promise.all([...workers, ...this.#workloads.map((workload) => workload.beside?.(use))]);
@@ -106,16 +108,22 @@ export class Application {
         // What a session that ended meanwhile has read may be a part.
         isRead = client.state !== 'expired';
       }
+      group?.close();
       await client.close();
       this.#calls.record({ type: 'session', event: client.state === 'expired' ? 'expired' : 'closed', session });
     }
   }
 
-  #sessionOf(client: Client, runtime: Runtime): ClientSession {
+  get #usesReplicas(): boolean {
+    return this.#workloads.some(({ usesReplicas }) => usesReplicas === true);
+  }
+
+  #sessionOf(client: Client, runtime: Runtime, group: Group | undefined): ClientSession {
     return {
       plan: this.plan,
       client,
       store: this.#world.store(runtime),
+      group,
       calls: this.#calls,
       random: this.#random,
       runtime,

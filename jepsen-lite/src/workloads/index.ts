@@ -15,6 +15,7 @@ import { listAppend } from './nodes/list-append.ts';
 import { lockStatus } from './locks/lock-status.ts';
 import { containers } from './nodes/containers.ts';
 import { readWrite } from './locks/read-write.ts';
+import { replicatedKv } from './replicas/replicated-kv.ts';
 import { reentrant } from './locks/reentrant.ts';
 import { registers } from './nodes/registers.ts';
 import { semaphore } from './locks/semaphore.ts';
@@ -52,6 +53,7 @@ export const WORKLOADS: readonly Workload[] = [
   deadlocks,
   unfencedReadWrite,
   delayedLocks,
+  replicatedKv,
 ];
 
 /** They judge every history. */
@@ -70,6 +72,11 @@ export function workloadsOf({ workloads }: Pick<ClientPlan, 'workloads'>): reado
 /** Whether one of these clients uses commands of the latest state version. */
 export function usesLatestVersion(clients: readonly Pick<ClientPlan, 'workloads'>[]): boolean {
   return clients.some((client) => workloadsOf(client).some(({ latestVersion }) => latestVersion === true));
+}
+
+/** Whether one of these clients uses the replicas of a fenced store. */
+export function usesReplicas(clients: readonly Pick<ClientPlan, 'workloads'>[]): boolean {
+  return clients.some((client) => workloadsOf(client).some((workload) => workload.usesReplicas === true));
 }
 
 /** Those that judge what these clients do, in the order of all checkers. */

@@ -8,6 +8,7 @@ import type { Random, Runtime } from '@holdfast/runtime';
 import type { CheckerName, Expectations } from '../checkers/check.ts';
 import type { ClientPlan } from '../plan/plan.ts';
 import type { Calls, Recorder } from './calls.ts';
+import type { Group } from './replicas/group.ts';
 import type { Store } from './store.ts';
 
 const MAX_PAUSE_MS = 1_150;
@@ -42,7 +43,9 @@ export interface Workload {
   readonly takesLocks?: true;
   /** It writes to the fenced store, so that somebody waits for its disk. @default false */
   readonly usesStore?: true;
-  /** What it demands is met only where clients do nothing else beside it. @default false */
+  /** It uses the replicas of a fenced store, which the plan must have. @default false */
+  readonly usesReplicas?: true;
+  /** What it demands is met only where clients do nothing else beside it, or only it has a use for some hosts. @default false */
   readonly alone?: true;
   /** A step that had what it came for says so by `round`; on a healed cluster every client must complete some. @default false */
   readonly hasRounds?: true;
@@ -65,6 +68,8 @@ export interface ApplicationWorld extends Recorder {
   /** Where servers may be found now. */
   servers(): readonly string[];
   store(runtime: Runtime): Store;
+  /** The replicas, as a session reaches them that follows their configuration. Undefined: there are none. */
+  group(client: Client, runtime: Runtime): Group | undefined;
   readonly locks: number;
   nowMs(): number;
   random(name: string): Random;
@@ -88,6 +93,8 @@ export interface Caller {
 export interface ClientSession extends Caller {
   readonly plan: ClientPlan;
   readonly store: Store;
+  /** Undefined: its workloads use no replicas, or there are none. */
+  readonly group: Group | undefined;
   /** Of the client: all its workers draw from it. */
   readonly random: Random;
   readonly runtime: Runtime;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { HistoryFormatError } from '../../src/history/json-line.ts';
 import { decodeHistory, encodeHistory, historyChunks } from '../../src/history/json-lines.ts';
 import { RandomWorld } from '../support/random-world.ts';
+import { GroupStory } from '../support/group/group-story.ts';
 import { Story } from '../support/story.ts';
 
 function sample(): Story {
@@ -49,6 +50,14 @@ describe('a history on disk', () => {
     story.record({ type: 'fault', fault: 'pause', phase: 'begin', hosts: 's1' }, 'harness');
     story.record({ type: 'leadership', phase: 'begin', term: 3 }, 's2');
     story.record({ type: 'session', event: 'closed', session: 7 });
+    const group = new GroupStory();
+    group.configured(3, 'r1', ['r1', 'r2']);
+    const { revision } = group.put('a', 3);
+    group.get('a', revision, 3);
+    group.putting('b', 'c1', { revision, value: 'a' }).fail('PRECONDITION_FAILED');
+    group.delete(3);
+    group.kept('r1', 'a');
+    expect(decodeHistory(encodeHistory(group.history))).toEqual(group.history);
     expect(decodeHistory(encodeHistory(story.history))).toEqual(story.history);
   });
 

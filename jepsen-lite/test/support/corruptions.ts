@@ -5,6 +5,7 @@ import type { EventOf } from '../../src/history/calls.ts';
 import { elementsOf, isListPath } from '../../src/history/list-nodes.ts';
 import type { History, HistoryEvent } from '../../src/history/history.ts';
 import { isRegisterPath } from '../../src/history/register-paths.ts';
+import { GROUP_CORRUPTIONS } from './group/group-corruptions.ts';
 
 export interface Corruption {
   readonly what: string;
@@ -17,6 +18,7 @@ export interface Corruption {
 type Pick = <T>(candidates: readonly T[]) => T | undefined;
 
 export const CORRUPTIONS: readonly Corruption[] = [
+  ...GROUP_CORRUPTIONS,
   {
     what: 'a value that changes under those who read it',
     caughtBy: 'shared-reads',
@@ -469,7 +471,11 @@ function valueOf(event: HistoryEvent): unknown {
 
 function isBelow(event: HistoryEvent, other: HistoryEvent): boolean {
   if (!('bucket' in event) || !('bucket' in other) || event.bucket !== other.bucket) return false;
-  return (event.token ?? 0) < (other.token ?? 0);
+  return tokenOf(event) < tokenOf(other);
+}
+
+function tokenOf(event: HistoryEvent): number {
+  return ('token' in event ? event.token : undefined) ?? 0;
 }
 
 function okAcquires(history: History): Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'acquire' }>[] {

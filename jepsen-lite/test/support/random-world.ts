@@ -7,6 +7,7 @@
 import type { History, HistoryEventBody, Operation, TransactionStep } from '../../src/history/history.ts';
 import { withElement } from '../../src/history/list-nodes.ts';
 import { HistoryRecorder } from '../../src/history/recorder.ts';
+import { RandomGroup } from './group/random-group.ts';
 import { NodeTable } from './node-table.ts';
 import { shareLocks } from './shared-locks.ts';
 import { TwoStores, UNFENCED } from './two-stores.ts';
@@ -77,8 +78,23 @@ export class RandomWorld {
     this.#leaveUnused();
     this.#shareLocks();
     this.#readAll();
+    const group = this.#group();
+    group.use();
     this.#record('nemesis', { type: 'phase', phase: 'quiet' });
+    group.finish();
     return this.#recorder.events;
+  }
+
+  #group(): RandomGroup {
+    return new RandomGroup({
+      record: (process, body) => {
+        this.#nowMs += 1;
+        this.#record(process, body);
+      },
+      nextCall: () => this.#recorder.nextCall(),
+      nextIndex: () => (this.#index += 1),
+      choose: (bound) => this.#choose(bound),
+    });
   }
 
   #shareLocks(): void {
@@ -473,7 +489,7 @@ export class RandomWorld {
 
   #atStore(
     session: Session,
-    operation: Extract<Operation, { readonly bucket: string }>,
+    operation: Extract<Operation, { readonly f: 'fence' | 'put' | 'get' }>,
     then: (value: string | null) => void,
   ): void {
     const call = this.#invoke(session, operation);

@@ -27,6 +27,7 @@ describe('an application', () => {
     const around: ApplicationWorld = {
       servers: () => cluster.clientAddresses(),
       store: (runtime) => new StoreClient(runtime),
+      group: () => undefined,
       locks: 1,
       nextCall: () => recorder.nextCall(),
       record: (process, event) => recorder.record(process, world.nowMs, event),

@@ -3,8 +3,8 @@
 import { NEMESES, nemesisOf } from '../../nemeses/index.ts';
 import type { CapabilityName } from '../../nemeses/target.ts';
 import { drawableNemeses } from '../../scenario/draw/live.ts';
-import { PATTERNS } from '../../scenario/draw/patterns.ts';
-import { WORKLOADS } from '../../workloads/index.ts';
+import { isOfReplicas, PATTERNS } from '../../scenario/draw/patterns.ts';
+import { usesReplicas, WORKLOADS } from '../../workloads/index.ts';
 import type { Workload } from '../../workloads/workload.ts';
 
 /** Kinds that can be drawn by themselves, by what they need first, and the patterns that are made of them. */
@@ -64,11 +64,13 @@ export function pairings(capabilities: readonly CapabilityName[]): Pairing[] {
   const steps = beside.flatMap((name) => [...(versions ?? []), name]);
   const mixed = versions === undefined ? [] : [{ name: 'versions', nemeses: steps, atOnce: 2 }];
   const all = { name: 'all-at-once', nemeses: everything, atOnce: AT_ONCE };
-  return workloadSets().flatMap(({ name: set, workloads }) =>
-    [...single, ...mixed, all].map(({ name, ...faults }) => ({
+  return workloadSets().flatMap(({ name: set, workloads }) => {
+    const strikesSomebody = (nemesis: string): boolean => !isOfReplicas(nemesis) || usesReplicas([{ workloads }]);
+    return [...single, ...mixed, all].map(({ name, nemeses, atOnce }) => ({
       name: `${set}-under-${name}`,
       workloads,
-      ...faults,
-    })),
-  );
+      nemeses: nemeses.filter(strikesSomebody),
+      atOnce,
+    }));
+  });
 }

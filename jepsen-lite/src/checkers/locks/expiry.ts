@@ -103,6 +103,10 @@ function renewedBy(event: EventOf<'ok'> | EventOf<'fail' | 'info'>): number | un
     case 'fence':
     case 'put':
     case 'get':
+    case 'kv-fence':
+    case 'kv-get':
+    case 'kv-put':
+    case 'kv-delete':
       return undefined;
   }
 }

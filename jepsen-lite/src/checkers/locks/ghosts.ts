@@ -82,6 +82,9 @@ class Ledger {
       case 'phase':
       case 'downgraded':
       case 'ended-session':
+      case 'configured':
+      case 'kept':
+      case 'kept-all':
       case 'leadership':
       case 'accepted':
         return;

@@ -9,10 +9,7 @@ import { UNFENCED_BUCKET, type History, type HistoryEvent } from '../../history/
 import { Findings } from '../findings.ts';
 import type { Verdict } from '../verdict.ts';
 
-type StoreCompletion = Extract<
-  HistoryEvent,
-  { readonly type: 'ok' | 'fail' | 'info'; readonly f: 'fence' | 'put' | 'get' }
->;
+type StoreCompletion = Extract<HistoryEvent, { readonly type: 'ok' | 'fail' | 'info'; readonly bucket: string }>;
 
 /** A proof that the bucket's highest token is so high from that event on. */
 interface Floor {
@@ -39,16 +36,18 @@ class StoreWatch {
 
   see(event: HistoryEvent): void {
     if (event.type === 'accepted') this.#accepted(event);
-    else if ('bucket' in event && event.bucket !== UNFENCED_BUCKET) {
+    else if (isOfStore(event) && event.bucket !== UNFENCED_BUCKET) {
       if (event.type === 'invoke') this.#invoked(event);
       else this.#completed(event);
     }
   }
 
-  #invoked(event: Extract<HistoryEvent, { readonly type: 'invoke'; readonly bucket: string }>): void {
+  #invoked(event: Called): void {
     const bucket = this.#bucket(event.bucket);
     this.#floors.set(event.call, bucket.floor);
-    if (event.f !== 'get') bucket.presented.add(event.token);
+    // What a read brings, nobody installs.
+    const isRead = event.f === 'get' || event.f === 'kv-get';
+    if (!isRead && event.token !== undefined) bucket.presented.add(event.token);
   }
 
   #completed(event: StoreCompletion): void {
@@ -125,6 +124,12 @@ class StoreWatch {
     }
     return bucket;
   }
+}
+
+type Called = Extract<HistoryEvent, { readonly type: 'invoke'; readonly bucket: string }>;
+
+function isOfStore(event: HistoryEvent): event is Called | StoreCompletion {
+  return 'bucket' in event && 'call' in event;
 }
 
 export function checkFence(history: History): Verdict {

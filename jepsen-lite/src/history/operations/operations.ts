@@ -39,6 +39,15 @@ export class Operations {
   /** Nothing, when the call had no effect and never will have. */
   add({ invoke, completion }: Pick<Call, 'invoke' | 'completion'>, meaning: Meaning): void {
     if (completion?.type === 'fail') return;
+    this.#push(invoke, meaning, completion?.type === 'ok' ? completion.seq : NEVER);
+  }
+
+  /** One whose refusal tells of the state of the object: `output` says what. */
+  addAnswered(call: { readonly invoke: Call['invoke']; readonly completion: HistoryEvent }, meaning: Meaning): void {
+    this.#push(call.invoke, meaning, call.completion.seq);
+  }
+
+  #push(invoke: Call['invoke'], meaning: Meaning, returnedAt: number): void {
     this.list.push({
       line: this.#lineOf(invoke),
       process: invoke.process,
@@ -48,8 +57,19 @@ export class Operations {
       input: meaning.input ?? null,
       output: meaning.output ?? null,
       invokedAt: invoke.seq,
-      returnedAt: completion?.type === 'ok' ? completion.seq : NEVER,
+      returnedAt,
     });
+  }
+
+  /** What was found without a call, between two events: it was there when the later one was recorded. */
+  addFound(
+    from: HistoryEvent,
+    to: HistoryEvent,
+    { key, f, output }: Required<Pick<Meaning, 'key' | 'f' | 'output'>>,
+  ): void {
+    const { process } = to;
+    const found = { process, client: process, f, key, input: null, output };
+    this.list.push({ line: this.#lineOf(to), ...found, invokedAt: from.seq, returnedAt: to.seq });
   }
 
   addOpen(after: HistoryEvent, { key, f, client, input = null }: OpenMeaning): void {

@@ -1,6 +1,7 @@
 /** Planted bugs of the fenced store. */
 
 import type { Mutant } from '../mutant.ts';
+import type { UnitTestMutant } from './unit-tests.ts';
 
 const STORE = '@holdfast/fenced-kv';
 
@@ -54,4 +55,55 @@ export const fencedKvMutants: readonly Mutant[] = [
     ],
     caughtBy: ['simulation'],
   },
+];
+
+/** A rule of replication that is another one: what a hundred steps of cores in any order must show. */
+function ruleMutant(name: string, breaks: string, find: string, replace: string): UnitTestMutant {
+  return {
+    name,
+    breaks,
+    patches: [{ module: STORE, file: 'replication/core/rules.js', edits: [{ find, replace }] }],
+    test: {
+      file: 'packages/fenced-kv/test/replication/core/schedules.test.ts',
+      title: 'keeps what was acknowledged, shows one growing log, and serves when all is healed',
+    },
+  };
+}
+
+const SERVES = 'inForce.every((replica) => matchOf(replica) >= barrier)';
+/** Of a list of indexes, the one that a majority has reached. */
+const OF_MAJORITY =
+  'inForce.map((replica) => matchOf(replica)).sort((a, b) => b - a)[Math.floor(inForce.length / 2)] ?? 0';
+
+export const replicationUnitTestMutants: readonly UnitTestMutant[] = [
+  ruleMutant(
+    'replica-installs-its-epoch-on-a-majority-only',
+    'a primary serves when every in-sync replica has its epoch and its log',
+    SERVES,
+    `(${OF_MAJORITY}) >= barrier`,
+  ),
+  ruleMutant(
+    'replica-serves-before-it-has-installed-its-epoch',
+    'a primary that was overtaken is refused before the next one serves',
+    SERVES,
+    'true',
+  ),
+  ruleMutant(
+    'in-sync-sets-that-do-not-overlap',
+    'only a member of the in-sync set may become primary, and claims with the set as it is',
+    'inSync.includes(self) ? inSync : undefined',
+    'inSync.includes(self) ? inSync : [self]',
+  ),
+  ruleMutant(
+    'stale-replica-believed',
+    'a replica joins the in-sync set when it has everything that was acknowledged',
+    'match >= commit && match >= barrier',
+    'true',
+  ),
+  ruleMutant(
+    'write-acknowledged-before-all-in-sync-have-it',
+    'a write is acknowledged when every in-sync replica has it',
+    'Math.min(...inForce.map((replica) => matchOf(replica)))',
+    OF_MAJORITY,
+  ),
 ];

@@ -4,7 +4,7 @@ import type { Mutant } from '../mutant.ts';
 import { clientMutants } from './client.ts';
 import { consensusMutants } from './raft/consensus.ts';
 import { deadlockMutants, deadlockUnitTestMutants } from './deadlocks.ts';
-import { fencedKvMutants } from './fenced-kv.ts';
+import { fencedKvMutants, replicationUnitTestMutants } from './fenced-kv.ts';
 import { historyMutants } from './histories.ts';
 import { transferMutants } from './raft/transfer.ts';
 import { leadershipMutants } from './raft/leadership.ts';
@@ -59,4 +59,5 @@ export const UNIT_TEST_MUTANTS = [
   ...sharedLockUnitTestMutants,
   ...lockDelayUnitTestMutants,
   ...deadlockUnitTestMutants,
+  ...replicationUnitTestMutants,
 ];

@@ -2,7 +2,7 @@
 
 import { duration } from '../timeline/ticks.ts';
 import type { Call } from '../../history/calls.ts';
-import type { HistoryEvent, Operation, TransactionStep } from '../../history/history.ts';
+import type { ExpectedKey, HistoryEvent, Operation, TransactionStep } from '../../history/history.ts';
 import { quoted, visible } from './text.ts';
 
 /** Whose session is meant. */
@@ -26,7 +26,15 @@ export function asked(operation: Operation): string {
     case 'put':
       return `write ${quoted(operation.value)} to ${keyOf(operation)} with token ${operation.token}`;
     case 'get':
-      return `read ${keyOf(operation)}${operation.token === undefined ? '' : ` with token ${operation.token}`}`;
+      return `read ${keyOf(operation)}${withToken(operation.token)}`;
+    case 'kv-fence':
+      return `install token ${operation.token} at ${visible(operation.bucket)} of the replicas`;
+    case 'kv-get':
+      return `read ${keyOf(operation)} of the replicas${withToken(operation.token)}`;
+    case 'kv-put':
+      return `write ${quoted(operation.value)} to ${keyOf(operation)} of the replicas${ifRevision(operation.expected)}${withToken(operation.token)}`;
+    case 'kv-delete':
+      return `delete ${keyOf(operation)} of the replicas${ifRevision(operation.expected)}${withToken(operation.token)}`;
     case 'create':
       return `create ${kindOf(operation)}${visible(operation.path)} with ${quoted(operation.value)}`;
     case 'set':
@@ -52,6 +60,8 @@ export function answered({ completion }: Call): string {
   if (completion.type === 'ok') {
     if (completion.f === 'acquire' || completion.f === 'enter') return `granted, token ${completion.token}`;
     if (completion.f === 'get') return `saw ${quoted(completion.value)}`;
+    if (completion.f === 'kv-get') return `saw ${quoted(completion.value)} in epoch ${completion.epoch}`;
+    if ('epoch' in completion) return `done in epoch ${completion.epoch}`;
     if (completion.f === 'read') {
       return `saw ${quoted(completion.value)}${completion.version === undefined ? '' : `, version ${completion.version}`}`;
     }
@@ -132,6 +142,10 @@ export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
       return `The cancel of call ${event.call} of ${who} has come to its end.`;
     case 'fault':
       return `The fault “${visible(event.fault)}” ${event.phase === 'begin' ? 'begins' : 'ends'}${onHosts(event.hosts)}.`;
+    case 'kept':
+      return `The replica ${who} has ${quoted(event.value)} at ${keyOf(event)}, of revision ${event.revision}.`;
+    case 'kept-all':
+      return `The replica ${who} has ${event.keys} keys in all.`;
     case 'phase':
       return `${PHASES[event.phase]}.`;
     case 'enqueued':
@@ -144,6 +158,8 @@ export function sentenceOf(event: HistoryEvent, clientOf: ClientOf): string {
       return `Entry ${event.index}: ${session(event.session, clientOf)} leaves ${visible(event.lock)} (hold ${event.hold}): ${event.reason}.`;
     case 'ended-session':
       return `Entry ${event.index}: ${session(event.session, clientOf)} is ended: ${event.reason}.`;
+    case 'configured':
+      return `Entry ${event.index}: ${visible(event.group)} has the primary ${visible(event.primary)} in epoch ${event.epoch}, in sync ${event.inSync.map(visible).join(', ')}.`;
     case 'leadership':
       return `${who} ${event.phase === 'begin' ? 'leads' : 'no longer leads'} term ${event.term}.`;
     case 'accepted':
@@ -164,6 +180,15 @@ function session(number: number, clientOf: ClientOf): string {
 
 function keyOf({ bucket, key }: { readonly bucket: string; readonly key: string }): string {
   return `${visible(bucket)}/${visible(key)}`;
+}
+
+function withToken(token: number | undefined): string {
+  return token === undefined ? '' : ` with token ${token}`;
+}
+
+function ifRevision(expected: ExpectedKey | undefined): string {
+  if (expected === undefined) return '';
+  return expected.revision === null ? ' if there is none' : ` if it has revision ${expected.revision}`;
 }
 
 function wanted({ asked: request, others = [] }: Extract<Operation, { readonly f: 'acquire' }>): string {

@@ -11,10 +11,10 @@ import type { FaultBase, FaultDraw } from '../../nemeses/nemesis.ts';
 import { between, oneOf } from '../../plan/choices.ts';
 import { resolveHosts } from '../../plan/fields.ts';
 import { LEADER, lockOfHolder, STORE_HOST, type ClientPlan, type Plan, type SnapshotTuning } from '../../plan/plan.ts';
-import { USUAL_NAMES, workloadsOf } from '../../workloads/index.ts';
+import { USUAL_NAMES, usesReplicas, workloadsOf } from '../../workloads/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { drawsOf } from './mixture.ts';
-import { drawPattern, PATTERNS } from './patterns.ts';
+import { drawPattern, isOfReplicas, PATTERNS } from './patterns.ts';
 
 export interface LiveDraw {
   readonly seed: number;
@@ -64,7 +64,8 @@ const MAX_TRIES = 20;
 export function drawLiveScenario(options: LiveDraw): Scenario {
   const { seed, servers, durationMs, nemeses } = options;
   const bulk = options.workloads?.includes('bulk-writes') === true || nemeses.includes('fall-behind');
-  const workloads = bulk ? withBulkWrites(options.workloads) : options.workloads;
+  const added = [...(bulk ? ['bulk-writes'] : []), ...(nemeses.some(isOfReplicas) ? ['replicated-kv'] : [])];
+  const workloads = added.length > 0 ? withWorkloads(options.workloads, added) : options.workloads;
   const random = randomStream(seed, 'live plan');
   const bursts = workloads?.includes('bursts') === true;
   const steady = workloads?.includes('steady-reads') === true;
@@ -93,6 +94,7 @@ export function drawLiveScenario(options: LiveDraw): Scenario {
     network: { minMs: 0.1, maxMs: 1 },
     disk: { minMs: 0.05, maxMs: 2 },
     durationMs,
+    ...(usesReplicas(clients) ? { replicas: 3 as const } : {}),
     ...(bulk ? { snapshots: drawSnapshots(randomStream(seed, 'live snapshots')) } : {}),
   };
   const drawn = drawSchedule(randomStream(seed, 'live schedule'), plan, { ...options, nemeses });
@@ -102,8 +104,9 @@ export function drawLiveScenario(options: LiveDraw): Scenario {
   return { ...plan, ...(olderLockd !== undefined && anyNeeds(faults, 'versions') ? { olderLockd } : {}), faults };
 }
 
-function withBulkWrites(workloads: readonly string[] = USUAL_NAMES): readonly string[] {
-  return [...new Set([...workloads, 'bulk-writes'])];
+/** Faults that only show in what these do have them done. */
+function withWorkloads(workloads: readonly string[] = USUAL_NAMES, added: readonly string[]): readonly string[] {
+  return [...new Set([...workloads, ...added])];
 }
 
 /** Of each client. */

@@ -21,5 +21,7 @@ export interface FaultPattern {
   readonly what: string;
   /** The kinds that it is made of. */
   readonly kinds: readonly Fault['kind'][];
+  /** It strikes replicas of the store, which the plan must have. @default false */
+  readonly ofReplicas?: true;
   draw(draw: PatternDraw): readonly Fault[];
 }

@@ -9,6 +9,7 @@ import { oneOf } from '../../plan/choices.ts';
 import { holderOf, LEADER, lockName, serverHost, serverIds, type Plan } from '../../plan/plan.ts';
 import type { FaultPattern, PatternDraw } from './pattern.ts';
 import { MEMBER_PATTERNS } from './patterns/members.ts';
+import { REPLICA_PATTERNS } from './patterns/replicas.ts';
 import { STRANGER_PATTERNS } from './patterns/strangers.ts';
 import { VERSION_PATTERNS } from './patterns/versions.ts';
 
@@ -225,6 +226,7 @@ export const PATTERNS: readonly FaultPattern[] = [
   ...MEMBER_PATTERNS,
   ...VERSION_PATTERNS,
   ...STRANGER_PATTERNS,
+  ...REPLICA_PATTERNS,
   {
     name: 'reconnect-all',
     what: 'the connections of all clients break at the same moment',
@@ -236,7 +238,12 @@ export const PATTERNS: readonly FaultPattern[] = [
   },
 ];
 
-/** @throws TypeError when there is none of that name */
+/** Whether that is a pattern of what befalls replicas. */
+export function isOfReplicas(name: string): boolean {
+  return PATTERNS.some((pattern) => pattern.name === name && pattern.ofReplicas === true);
+}
+
+/** @throws TypeError when there is none of that name, or the plan has nobody whom it strikes */
 export function drawPattern(
   name: string,
   random: Random,

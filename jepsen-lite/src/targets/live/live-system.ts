@@ -25,6 +25,7 @@ import { Forgetting } from './processes/forgetting.ts';
 import { Machine, type MachineOptions, type Running } from './processes/machine.ts';
 import { normalPriority } from './processes/priority.ts';
 import { CLIENT_PORT, inside, launchStore, logFile, PEER_PORT, STORE_PORT } from './processes/programs.ts';
+import { LiveReplicas } from './replicas/live-replicas.ts';
 import { LiveStrangers } from './strangers/live-strangers.ts';
 import { olderBuild } from './versions/older-build.ts';
 import { ServerVersions, type ServerProgram } from './versions/server-versions.ts';
@@ -58,6 +59,7 @@ export class LiveSystem {
   readonly holders = new Holders();
   readonly servers: LiveServers;
   readonly store: Machine;
+  readonly replicas: LiveReplicas;
   readonly clients: ReadonlyMap<string, { readonly machine: Machine; readonly client: ClientHost }>;
   readonly strangers: LiveStrangers;
   /** Undefined: all servers are of one version. */
@@ -123,8 +125,15 @@ export class LiveSystem {
     const storeAddress = network.address(STORE_HOST, STORE_PORT);
     const storeServes = async (): Promise<boolean> => await answersOk(storeAddress, '/health');
     this.store = this.#machine(STORE_HOST, () => launchStore(programs), storeServes);
+    this.replicas = new LiveReplicas({
+      plan: scenario,
+      programs,
+      servers: () => this.servers.members.clientAddresses,
+      machine: (...how) => this.#machine(...how),
+    });
     const { seed, locks } = scenario;
-    const order = { seed, locks, store: storeAddress, originNs: `${originNs}` };
+    const replicas = [...this.replicas.addresses.values()];
+    const order = { seed, locks, store: storeAddress, replicas, originNs: `${originNs}` };
     this.clients = new Map(
       scenario.clients.map((plan, number) => {
         const client = new ClientHost({
@@ -171,7 +180,13 @@ export class LiveSystem {
   }
 
   get machines(): readonly Machine[] {
-    return [...this.servers.machines, this.store, ...[...this.clients.values()].map(({ machine }) => machine)];
+    const { machines } = this.replicas;
+    return [
+      ...this.servers.machines,
+      this.store,
+      ...machines,
+      ...[...this.clients.values()].map(({ machine }) => machine),
+    ];
   }
 
   on(host: string): Machine {

@@ -8,7 +8,7 @@ import { LATEST_STATE_VERSION } from '@holdfast/state';
 import type { Violation } from '../../checkers/violation.ts';
 import { UNFENCED_BUCKET, type HistoryEvent, type HistoryEventBody } from '../../history/history.ts';
 import { each, type Capabilities, type Done, type Effect } from '../../nemeses/target.ts';
-import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { LEADER, lockOfHolder, PRIMARY, replicaHosts, serverHost, STORE_HOST } from '../../plan/plan.ts';
 import { usesLatestVersion } from '../../workloads/index.ts';
 import { faultEvent } from '../events.ts';
 import { withinLimit } from '../hang.ts';
@@ -21,6 +21,7 @@ import { dataDirectory, logFile, STORE_PORT } from './processes/programs.ts';
 import type { Scraped } from './processes/scrape.ts';
 import { usageOf, type Usage } from './processes/usage.ts';
 import { whatIsLeft } from './processes/what-is-left.ts';
+import { endReplicas } from './replicas/end-replicas.ts';
 
 /** After healing every client works again within ten seconds. */
 const RECOVERY_MS = 10_000;
@@ -158,13 +159,19 @@ export class LiveTarget implements RunTarget {
 
   async start(): Promise<void> {
     const { network, scenario } = this.#options;
-    const hosts = [...this.#system.servers.all.keys(), STORE_HOST, ...scenario.clients.map(({ name }) => name)];
+    const clients = scenario.clients.map(({ name }) => name);
+    const hosts = [...this.#system.servers.all.keys(), STORE_HOST, ...replicaHosts(scenario), ...clients];
     if (network.links !== undefined) this.#canaries = await Canaries.start(network, hosts);
-    await Promise.all([...this.#system.servers.machines, this.#system.store].map((machine) => machine.start()));
+    await Promise.all(this.#programs.map((machine) => machine.start()));
     this.#system.servers.scraper.start();
+    this.#system.replicas.watch();
     this.#system.servers.archive.start();
     if (!(await this.runUntil(() => this.#system.servers.scraper.leader !== undefined, READY_MS))) {
       this.fail('a-leader-is-elected', `none within ${READY_MS} ms: ${this.describe()}`);
+      return;
+    }
+    if (!(await this.runUntil(() => this.#system.replicas.agree, READY_MS))) {
+      this.fail('a-primary-serves', `none within ${READY_MS} ms: ${this.describe()}`);
       return;
     }
     await this.#createControl();
@@ -172,8 +179,9 @@ export class LiveTarget implements RunTarget {
     if (this.#usesLatest && this.#system.upgrade === undefined) {
       await this.runUntil(() => this.#isLatest, LATEST_VERSION_MS);
     }
-    for (const [host, { machine }] of this.#system.servers.all) {
-      const usage = usageOf(machine.pid);
+    const { servers, replicas } = this.#system;
+    for (const { host, pid } of [...servers.machines, ...replicas.machines]) {
+      const usage = usageOf(pid);
       if (usage !== undefined) this.#usageBefore.set(host, usage);
     }
     await Promise.all([...this.#system.clients.values()].map(({ machine }) => machine.start()));
@@ -201,6 +209,7 @@ export class LiveTarget implements RunTarget {
   hostOf(name: string, taken: readonly string[] = []): string | undefined {
     const lock = lockOfHolder(name);
     if (lock !== undefined) return this.#system.holders.of(lock);
+    if (name === PRIMARY) return this.#system.replicas.primary;
     if (name !== LEADER) return this.#system.on(this.#system.servers.standIn(name, taken)).host;
     const { leader } = this.#system.servers.scraper;
     return leader === undefined ? undefined : serverHost(leader);
@@ -274,6 +283,12 @@ export class LiveTarget implements RunTarget {
 
   async afterQuiet(): Promise<void> {
     const { scenario } = this.#options;
+    await endReplicas(this.#system, {
+      usageBefore: this.#usageBefore,
+      runUntil: (condition, maxMs) => this.runUntil(condition, maxMs),
+      fail: (name, message) => this.fail(name, `${message}: ${this.describe()}`),
+      judgeLeft: (machines) => this.#failForWhatIsLeft(machines),
+    });
     if (!(await this.runUntil(() => this.#system.servers.scraper.emptyHanded, this.bounds.quietMs))) {
       this.fail('nothing-is-left-behind', `sessions or locks are still there: ${this.describe()}`);
       return;
@@ -282,7 +297,11 @@ export class LiveTarget implements RunTarget {
     if (scenario.snapshots !== undefined && this.#system.servers.scraper.counts.snapshotsTaken === 0) {
       this.fail('servers-take-snapshots', 'they were to take some often, and took none');
     }
-    const left = whatIsLeft([...this.#system.servers.machines, this.#system.store], {
+    this.#failForWhatIsLeft([...this.#system.servers.machines, this.#system.store]);
+  }
+
+  #failForWhatIsLeft(machines: readonly Machine[]): void {
+    const left = whatIsLeft(machines, {
       usageBefore: this.#usageBefore,
       logFileOf: (host) => logFile(this.#options.directory, host),
       dataOf: (host) => dataDirectory(this.#options, host),
@@ -291,8 +310,15 @@ export class LiveTarget implements RunTarget {
     for (const { name, message } of left) this.fail(name, message);
   }
 
+  /** All that are no clients. */
+  get #programs(): readonly Machine[] {
+    const { servers, store, replicas } = this.#system;
+    return [...servers.machines, store, ...replicas.machines];
+  }
+
   describe(): string {
-    return [...this.#system.servers.describe(), ...this.#system.clientHosts.map((client) => client.describe())].join(
+    const { servers, replicas, clientHosts } = this.#system;
+    return [...servers.describe(), ...replicas.describe(), ...clientHosts.map((client) => client.describe())].join(
       '; ',
     );
   }
@@ -303,12 +329,15 @@ export class LiveTarget implements RunTarget {
     this.#system.servers.members.changes.close();
     this.#system.servers.members.visits.stop();
     this.#system.servers.scraper.stop();
+    this.#system.replicas.stopWatching();
     await this.#system.strangers.close();
     this.#canaries?.close();
     const clients = [...this.#system.clients.values()].map(({ machine }) => machine);
     // Servers have nothing to wait for then.
     await Promise.all(clients.map((machine) => machine.end()));
-    await Promise.all([...this.#system.servers.machines, this.#system.store].map((machine) => machine.end()));
+    // They give back what they hold at servers.
+    await Promise.all(this.#system.replicas.machines.map((machine) => machine.end()));
+    await Promise.all(this.#programs.map((machine) => machine.end()));
     await this.#system.servers.archive.stop();
   }
 

@@ -8,7 +8,7 @@ import type { Violation } from '../../checkers/violation.ts';
 import type { HistoryEvent } from '../../history/history.ts';
 import { anyNeeds } from '../../nemeses/index.ts';
 import type { CapabilityName, Effect } from '../../nemeses/target.ts';
-import { serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
+import { replicaHosts, serverHost, serverIds, STORE_HOST } from '../../plan/plan.ts';
 import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import { checkersOf } from '../../workloads/index.ts';
 import { judge, runOn } from '../phases.ts';
@@ -24,7 +24,7 @@ import { loopback } from './network/loopback.ts';
 import { proxied } from './network/proxy/proxied-network.ts';
 import { namespaces, namespacesMissing } from './network/namespaces.ts';
 import { goAhead } from './processes/priority.ts';
-import { CLIENT_PORT, PEER_PORT, STORE_PORT } from './processes/programs.ts';
+import { CLIENT_PORT, PEER_PORT, REPLICA_PORT, STORE_PORT } from './processes/programs.ts';
 import type { Scraped } from './processes/scrape.ts';
 import { StillnessWatch } from './stillness/stillness-watch.ts';
 
@@ -215,8 +215,9 @@ async function makeNetwork(
   options: LiveOptions,
 ): Promise<{ readonly network: LiveNetwork; readonly onLoopback: string | undefined }> {
   const servers = [...serverIds(scenario), ...joiningIds(scenario)].map(serverHost);
-  const hosts = [...servers, STORE_HOST, ...scenario.clients.map(({ name }) => name)];
-  const ports = [CLIENT_PORT, PEER_PORT, STORE_PORT, CANARY_PORT];
+  const hosts = [...servers, STORE_HOST, ...replicaHosts(scenario), ...scenario.clients.map(({ name }) => name)];
+  const ofReplicas = scenario.replicas === undefined ? [] : [REPLICA_PORT];
+  const ports = [CLIENT_PORT, PEER_PORT, STORE_PORT, ...ofReplicas, CANARY_PORT];
   const onLoopback = options.loopback === true ? 'it was asked for' : namespacesMissing();
   const network = onLoopback === undefined ? namespaces(hosts) : await loopback(hosts, ports);
   // What a namespace has anyway needs no proxies: they cost every byte that passes them a way through a process.

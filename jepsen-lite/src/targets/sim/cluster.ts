@@ -3,9 +3,11 @@
  * with faults of its own to come. Records the history, and ends the run at the first thing that is wrong.
  */
 
-import { DEFAULT_RAFT_LIMITS, ExpelledError, type Entry } from '@holdfast/raft';
+import { DEFAULT_RAFT_LIMITS, EntryType, ExpelledError, type Entry } from '@holdfast/raft';
+import type { Client } from '@holdfast/client';
 import type { Runtime } from '@holdfast/runtime';
 import { SimWorld } from '@holdfast/runtime/sim';
+import type { Output } from '@holdfast/state';
 import type { HistoryEventBody } from '../../history/history.ts';
 import { HistoryRecorder } from '../../history/recorder.ts';
 import { Application } from '../../workloads/application.ts';
@@ -19,13 +21,17 @@ import { ReplayInvariants } from './invariants/replays.ts';
 import { SecretInvariants } from './invariants/secrets.ts';
 import type { Violation } from '../../checkers/violation.ts';
 import { Marks } from './marks/marks.ts';
-import { applicationNames, STORE_HOST, serverHost, serverIds } from '../../plan/plan.ts';
+import { applicationNames, replicaHosts, STORE_HOST, serverHost, serverIds } from '../../plan/plan.ts';
 import { joiningIds, type Scenario } from '../../scenario/scenario.ts';
 import type { Effect } from '../../nemeses/target.ts';
+import { appliedWrite } from '../applied-write.ts';
+import { ConfigurationRecord } from '../configuration-record.ts';
 import { EffectCounts } from '../effects.ts';
 import { LeadershipRecord } from '../events.ts';
 import { addResumes, NO_RESUMES } from './watch-resumes.ts';
 import { addBatches, clientAddress, NO_BATCHES, ServerHost, type BatchCounts } from './server-host.ts';
+import { GroupClient } from './replicas/group-client.ts';
+import { ReplicaHost } from './replicas/replica-host.ts';
 import { starter } from './starter.ts';
 import { StoreClient, StoreHost } from './store-host.ts';
 import { Strangers } from './strangers.ts';
@@ -49,11 +55,13 @@ export class Cluster {
   /** By the host that they share. */
   readonly applications: ReadonlyMap<string, readonly Application[]>;
   readonly store: StoreHost;
+  readonly replicas: ReadonlyMap<string, ReplicaHost>;
   /** What some server has applied, in the order of the log. */
   readonly committed: Entry[] = [];
   /** Beyond those that the world counts. */
   readonly effects = new EffectCounts();
   readonly strangers = new Strangers(this);
+  readonly #configurations = new ConfigurationRecord();
   readonly #leaders = new LeadershipRecord((server, event) => this.#record(server, event));
   #violation: Violation | undefined;
   #running = true;
@@ -105,9 +113,22 @@ export class Cluster {
       (event) => this.#record(STORE_HOST, event),
       (error) => this.#unexpected(STORE_HOST, error),
     );
+    this.replicas = new Map(
+      replicaHosts(scenario).map((name) => {
+        const host = world.host(name);
+        host.disk.setLatency(latency);
+        const failed = (error: unknown): void => this.#unexpected(name, error);
+        return [
+          name,
+          new ReplicaHost(host, { plan: scenario, servers: () => this.clientAddresses(), failed }),
+        ] as const;
+      }),
+    );
     const applicationWorld = {
       servers: () => this.clientAddresses(),
       store: (runtime: Runtime) => new StoreClient(runtime),
+      group: (_client: Client, runtime: Runtime) =>
+        this.replicas.size === 0 ? undefined : new GroupClient(runtime, [...this.replicas.keys()]),
       locks,
       nextCall: () => this.recorder.nextCall(),
       record: (process: string, event: HistoryEventBody) => this.#record(process, event),
@@ -135,6 +156,7 @@ export class Cluster {
   start(): void {
     for (const server of this.servers.values()) if (server.begun && !server.lent) server.start();
     this.store.boot();
+    for (const replica of this.replicas.values()) replica.boot();
     for (const application of [...this.applications.values()].flat()) application.boot();
   }
 
@@ -223,7 +245,7 @@ export class Cluster {
         },
         applied: (entry, outputs, state) => {
           consensus.applied(id, entry);
-          if (entry.index === this.committed.length + 1) this.committed.push(entry);
+          if (entry.index === this.committed.length + 1) this.#firstApplied(entry, outputs);
           this.#secrets.applied(entry);
           this.replays.applied(entry);
           locks.applied(id, entry, outputs, state);
@@ -247,6 +269,14 @@ export class Cluster {
       restartLater: (boot) => void this.world.after(RESTART_AFTER_MS, boot),
       unexpected: (error) => this.#unexpected(serverHost(id), error),
     };
+  }
+
+  #firstApplied(entry: Entry, outputs: readonly Output[]): void {
+    this.committed.push(entry);
+    if (this.replicas.size === 0 || entry.type !== EntryType.command) return;
+    const write = appliedWrite(entry, outputs);
+    const configured = write === undefined ? undefined : this.#configurations.madeBy(write);
+    if (configured !== undefined) this.#record('ensemble', configured);
   }
 
   /** Not on the healed cluster: a new leader makes good what an earlier one has forgotten. */

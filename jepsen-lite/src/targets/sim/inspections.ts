@@ -8,6 +8,7 @@ import { serverHost } from '../../plan/plan.ts';
 import { QUIET_MS, RECOVERY_MS } from '../phases.ts';
 import { RESTART_AFTER_MS, type Cluster } from './cluster.ts';
 import { expectNoSilence, reconnect, silencesLater } from './connections.ts';
+import { describeReplicas, endReplicas } from './replicas/inspection.ts';
 import type { MemberChanges } from '../members/member-changes.ts';
 
 /** At most, with names and data as workloads have them. */
@@ -34,7 +35,8 @@ export class Inspections {
   }
 
   async afterQuiet(): Promise<void> {
-    await leaveNothing(this.#cluster);
+    await endReplicas(this.#cluster);
+    if (this.#cluster.violation === undefined) await leaveNothing(this.#cluster);
     if (this.#cluster.violation === undefined) expectNoSilence(this.#cluster, this.#silences?.());
   }
 }
@@ -137,5 +139,5 @@ export function describe(cluster: Cluster): string {
     return `${name} ${what}${status === undefined ? '' : ` ${status.role} of term ${status.term}, applied ${status.appliedIndex}`}`;
   });
   const applications = [...cluster.applications.values()].flat().map((application) => application.describe());
-  return [...servers, ...applications].join('; ');
+  return [...servers, ...describeReplicas(cluster), ...applications].join('; ');
 }

@@ -82,6 +82,7 @@ class LostMajority {
       record: (who: string, event: HistoryEventBody) => void this.#recorder.record(who, world.nowMs, event),
       nowMs: () => world.nowMs,
       random: (name: string) => world.random(name),
+      group: () => undefined,
       running: () => this.#running,
       mayTransfer: () => false,
       drawn: () => undefined,

@@ -1,7 +1,7 @@
 /** The simulated cluster as a target: everything that a nemesis may ask for is there, and is done at once; time is the world's. */
 
 import type { SimHost } from '@holdfast/runtime/sim';
-import { LEADER, lockOfHolder, serverHost, STORE_HOST } from '../../plan/plan.ts';
+import { LEADER, lockOfHolder, PRIMARY, serverHost, STORE_HOST } from '../../plan/plan.ts';
 import { faultEvent } from '../events.ts';
 import { Holds } from '../holds.ts';
 import type { RunningClient, RunTarget } from '../phases.ts';
@@ -12,6 +12,7 @@ import type { Cluster } from './cluster.ts';
 import { describe, Inspections } from './inspections.ts';
 import { flipAcknowledgedBit } from './log-damage.ts';
 import { MemberChanges } from '../members/member-changes.ts';
+import { primaryOf } from './replicas/inspection.ts';
 import { simMembers } from './sim-members.ts';
 
 /** What only real processes can suffer. */
@@ -167,6 +168,7 @@ export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 
     const { consensus, locks } = this.#cluster;
     const lock = lockOfHolder(name);
     if (lock !== undefined) return locks.holder(lock);
+    if (name === PRIMARY) return primaryOf(this.#cluster);
     if (name !== LEADER) return this.#host(name).name;
     return consensus.leader === undefined ? undefined : serverHost(consensus.leader);
   }
@@ -190,13 +192,13 @@ export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 
   }
 
   heal(): void {
-    const { servers, applications, strangers } = this.#cluster;
+    const { servers, replicas, applications, strangers } = this.#cluster;
     this.#healed = true;
     strangers.heal();
     this.#holds.letGoOfAll();
     this.#network.heal();
     this.#network.slow(undefined);
-    for (const name of [...servers.keys(), ...applications.keys(), STORE_HOST]) {
+    for (const name of [...servers.keys(), ...replicas.keys(), ...applications.keys(), STORE_HOST]) {
       const host = this.#host(name);
       host.disk.heal();
       host.disk.slow(undefined);
@@ -216,7 +218,10 @@ export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 
   #terminate(name: string): void {
     const { servers, scenario, transfers, world, effects } = this.#cluster;
     const server = servers.get(name);
-    if (server === undefined) return;
+    if (server === undefined) {
+      this.#terminateReplica(name);
+      return;
+    }
     if (server.serves) effects.count('terminated');
     const calmMs = CALM_ELECTION_TIMEOUTS * scenario.tuning.electionTimeoutMs;
     const alone = this.#underWay <= 1;
@@ -227,21 +232,32 @@ export class SimTarget implements RunTarget, TargetWith<Exclude<CapabilityName, 
     });
   }
 
+  #terminateReplica(name: string): void {
+    const replica = this.#cluster.replicas.get(name);
+    if (replica?.facts === undefined) return;
+    this.#cluster.effects.count('terminated');
+    replica.stop(() => {
+      if (this.#healed) this.#start(name);
+    });
+  }
+
   #down(name: string, how: (host: SimHost) => void): void {
-    const { servers, applications } = this.#cluster;
+    const { servers, replicas, applications } = this.#cluster;
     const host = this.#host(name);
     if (host.state === 'down') return;
     how(host);
     servers.get(name)?.died();
+    replicas.get(name)?.died();
     for (const application of applications.get(name) ?? []) application.died();
   }
 
   #start(name: string): void {
-    const { servers, applications, store } = this.#cluster;
+    const { servers, replicas, applications, store } = this.#cluster;
     // It knows best whether it can: a stranger may have its machine.
     servers.get(name)?.boot();
     if (this.#host(name).state !== 'down') return;
     if (name === STORE_HOST) store.boot();
+    replicas.get(name)?.boot();
     for (const application of applications.get(name) ?? []) application.boot();
   }
 

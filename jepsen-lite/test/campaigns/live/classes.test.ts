@@ -52,8 +52,15 @@ describe('all runs', () => {
     expect(new Set(judges.flat())).toEqual(new Set(Object.keys(CHECKERS)));
   });
 
+  it('strike replicas where there are some, and nowhere else', () => {
+    const sets = (kind: string) => all.filter(({ nemeses }) => nemeses.includes(kind)).map(({ name }) => name);
+    expect(sets('kill-primary')).toEqual(['replicated-kv-under-processes', 'replicated-kv-under-all-at-once']);
+    expect(sets('isolate-both')).toEqual(['replicated-kv-under-links', 'replicated-kv-under-all-at-once']);
+    expect(sets('isolate-leader')).toContain('replicated-kv-under-links');
+  });
+
   it('leave what must be alone alone', () => {
-    const controls = ['unfenced-control', 'unfenced-read-write'];
+    const controls = ['unfenced-control', 'unfenced-read-write', 'replicated-kv'];
     const sets = all.filter(({ workloads }) => controls.some((name) => workloads.includes(name)));
     expect(new Set(sets.flatMap(({ workloads }) => workloads))).toEqual(new Set(controls));
     expect(sets.every(({ workloads }) => workloads.length === 1)).toBe(true);

@@ -2,9 +2,9 @@
 
 import type { CheckerName } from '../../../src/checkers/check.ts';
 import type { History } from '../../../src/history/history.ts';
-import { Story } from '../../support/story.ts';
+import { GroupStory } from '../../support/group/group-story.ts';
 
-type Telling = (story: Story) => void;
+type Telling = (story: GroupStory) => void;
 
 const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
   completions(story) {
@@ -173,6 +173,22 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
     story.ask({ f: 'put', bucket: 'a', key: 'amount', value: '5:1:95:-5', token: 5 }).ok();
     story.ask({ f: 'put', bucket: 'a', key: 'amount', value: '9:1:97:-3', token: 9 }, 'c2').ok();
   },
+  epochs(story) {
+    story.put('a', 7);
+    story.get('a', 1, 3);
+  },
+  configurations(story) {
+    story.configured(5, 'r1', ['r1', 'r2']);
+    story.configured(8, 'r3', ['r3']);
+  },
+  replicas(story) {
+    story.kept('r1', 'a');
+    story.kept('r2');
+  },
+  'linearizable-keys'(story) {
+    story.put('a');
+    story.get(null);
+  },
   liveness(story) {
     story.acquire('a', 1);
     story.ask({ f: 'acquire', lock: 'a', session: 2 });
@@ -184,7 +200,7 @@ const TELLINGS: Readonly<Record<Exclude<CheckerName, 'unfenced'>, Telling>> = {
 export const BROKEN_CHECKERS = Object.keys(TELLINGS) as readonly (keyof typeof TELLINGS)[];
 
 export function brokenHistory(checker: keyof typeof TELLINGS): History {
-  const story = new Story();
+  const story = new GroupStory();
   TELLINGS[checker](story);
   return story.history;
 }

@@ -42,6 +42,17 @@ describe('a scenario for real processes', () => {
     }
   });
 
+  it('has replicas where clients use them, or where some are to be struck', () => {
+    expect(drawLiveScenario(OPTIONS).replicas).toBeUndefined();
+    const used = drawLiveScenario({ ...OPTIONS, workloads: ['replicated-kv'] });
+    expect(used).toMatchObject({ replicas: 3, clients: used.clients.map(() => ({ workloads: ['replicated-kv'] })) });
+    const struck = drawLiveScenario({ ...OPTIONS, nemeses: ['kill-primary'], workloads: ['registers'] });
+    expect(struck).toMatchObject({ replicas: 3 });
+    expect(struck.clients[0]?.workloads).toEqual(['registers', 'replicated-kv']);
+    const saved = { scenario: struck, failure: undefined, traceHash: '0' };
+    expect(decodeScenario(encodeScenario(saved))).toEqual(saved);
+  });
+
   it('strikes clients in place of holders where nobody takes a lock', () => {
     const struck = (workloads: readonly string[]): readonly string[] => {
       const { faults } = drawLiveScenario({ ...OPTIONS, nemeses: ['pause-holder'], workloads });

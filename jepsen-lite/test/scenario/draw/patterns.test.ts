@@ -2,14 +2,15 @@ import { randomStream } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 import { nemesisOf, type Fault } from '../../../src/nemeses/index.ts';
 import { drawLiveScenario } from '../../../src/scenario/draw/live.ts';
-import { drawPattern, PATTERNS } from '../../../src/scenario/draw/patterns.ts';
+import { drawPattern, isOfReplicas, PATTERNS } from '../../../src/scenario/draw/patterns.ts';
 import { runScenario } from '../../../src/targets/sim/run.ts';
 
 const TIMES = { atMs: 2_000, forMs: 4_000 };
 const names = PATTERNS.map(({ name }) => name);
 
 function draw(name: string, servers: 3 | 5, seed = 1): readonly Fault[] {
-  const plan = drawLiveScenario({ seed, servers, durationMs: 20_000, nemeses: [] });
+  const workloads = isOfReplicas(name) ? { workloads: ['replicated-kv'] } : {};
+  const plan = drawLiveScenario({ seed, servers, durationMs: 20_000, nemeses: [], ...workloads });
   return drawPattern(name, randomStream(seed, name), plan, TIMES);
 }
 

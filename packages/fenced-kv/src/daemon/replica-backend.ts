@@ -40,6 +40,12 @@ export interface ReplicaBackendDeps extends BackendDeps {
   connect(signal: AbortSignal): Promise<Client>;
 }
 
+export interface ReplicaBackendOptions {
+  readonly settings: ReplicaSettings;
+  readonly secret: Uint8Array;
+  readonly store: StoreOptions;
+}
+
 /** The store of one epoch. */
 interface Serving extends Served {
   readonly epoch: Epoch;
@@ -93,11 +99,8 @@ export class ReplicaBackend implements Backend, StoreSource {
   }
 
   /** Rejects with ExitError, where the directory is that of another replica too. */
-  static async open(
-    data: string,
-    { settings, secret, store }: { settings: ReplicaSettings; secret: Uint8Array; store: StoreOptions },
-    deps: ReplicaBackendDeps,
-  ): Promise<ReplicaBackend> {
+  static async open(data: string, options: ReplicaBackendOptions, deps: ReplicaBackendDeps): Promise<ReplicaBackend> {
+    const { settings } = options;
     const opened = await openEngine(data, deps, async (engine) => {
       const { id } = replicaDirectory(engine);
       if (id === undefined || id === settings.id) return;
@@ -106,6 +109,15 @@ export class ReplicaBackend implements Backend, StoreSource {
         `data directory ${data} is that of replica ${id}, and --replica-id says ${settings.id}; correct one of them`,
       );
     });
+    return ReplicaBackend.on(opened, options, deps);
+  }
+
+  /** The same on an engine that is open, whose directory is that of this replica or of none; the backend closes it. */
+  static on(
+    opened: OpenedEngine<void>,
+    { settings, secret, store }: ReplicaBackendOptions,
+    deps: ReplicaBackendDeps,
+  ): ReplicaBackend {
     return new ReplicaBackend(settings, secret, store, deps, opened);
   }
 

@@ -7,7 +7,7 @@
 import { DiskError } from '@holdfast/runtime';
 import type { Disk, DiskFile } from '@holdfast/runtime';
 
-import type { CommitFigures, Engine, EngineOptions, Reader, Transaction } from './engine.ts';
+import type { CommitFigures, EngineOptions, Reader, Snapshot, SnapshotEngine, Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Get, Write } from './group-commit.ts';
@@ -36,7 +36,7 @@ interface Journal {
 }
 
 /** Creates the directory and the journal, or reads them again. Rejects with {@link EngineError}. */
-export async function openJournalEngine(directory: string, options: JournalEngineOptions): Promise<Engine> {
+export async function openJournalEngine(directory: string, options: JournalEngineOptions): Promise<SnapshotEngine> {
   const { disk } = options;
   let file: DiskFile | undefined;
   try {
@@ -93,7 +93,7 @@ function damaged(path: string, position: number, what: string): EngineError {
   return new EngineError('DAMAGED_DATA', `${path} is damaged at byte ${position}: ${what}; restore it from a copy`);
 }
 
-class JournalEngine implements Engine {
+class JournalEngine implements SnapshotEngine {
   readonly #directory: string;
   readonly #disk: Disk;
   readonly #rewriteMinBytes: number;
@@ -124,6 +124,22 @@ class JournalEngine implements Engine {
   read<T>(body: (reader: Reader) => T): T {
     this.#commits.assertUsable();
     return body(this.#map);
+  }
+
+  /** A copy, since this engine has everything in memory. */
+  snapshot(): Snapshot {
+    this.#commits.assertUsable();
+    const copy = new SortedMap();
+    for (const entry of this.#map.entries()) copy.apply(entry);
+    let isOpen = true;
+    return {
+      read: (body) => {
+        if (isOpen) this.#commits.assertUsable();
+        else throw new EngineError('CLOSED', 'the snapshot was closed');
+        return body(copy);
+      },
+      close: () => (isOpen = false),
+    };
   }
 
   async commit<T>(body: (transaction: Transaction) => T): Promise<T> {

@@ -1,11 +1,14 @@
 /** The world of a client that is a process of its own: what it records is stamped here, by the clock that all processes share. */
 
 import { writeSync } from 'node:fs';
+import type { Client } from '@holdfast/client';
 import type { Logger, Runtime } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
 import { randomStream } from '@holdfast/runtime/sim';
 import type { HistoryEventBody } from '../../../history/history.ts';
+import { GROUP } from '../../../plan/plan.ts';
 import type { ApplicationWorld } from '../../../workloads/workload.ts';
+import { HttpGroup } from './http-group.ts';
 import { HttpStore } from './http-store.ts';
 import { REPORT_FD, type ClientCommand, type ClientOrder, type ClientReport } from './protocol.ts';
 
@@ -49,6 +52,11 @@ export class ProcessWorld implements ApplicationWorld {
 
   store(): HttpStore {
     return this.#store;
+  }
+
+  group(client: Client): HttpGroup | undefined {
+    const { replicas } = this.#order;
+    return replicas.length === 0 ? undefined : new HttpGroup(replicas, { client, group: GROUP });
   }
 
   nowMs(): number {

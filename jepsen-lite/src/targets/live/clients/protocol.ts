@@ -20,6 +20,8 @@ export interface ClientOrder {
   readonly callsAbove: number;
   readonly servers: readonly string[];
   readonly store: string;
+  /** Host and port of each replica; none: there are none. */
+  readonly replicas: readonly string[];
   /** The beginning of the run, in nanoseconds of the machine's monotonic clock. */
   readonly originNs: string;
 }

@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { anyNeeds } from '../../../nemeses/index.ts';
-import { STORE_HOST, serverHost, serverIds } from '../../../plan/plan.ts';
+import { replicaHosts, STORE_HOST, serverHost, serverIds } from '../../../plan/plan.ts';
 import type { Done } from '../../../nemeses/target.ts';
 import { joiningIds, type Scenario } from '../../../scenario/scenario.ts';
 import type { EffectCounts } from '../../effects.ts';
@@ -39,7 +39,7 @@ export async function openHardware(scenario: Scenario, directory: string, effect
   const needed = anyNeeds(faults, 'power') || anyNeeds(faults, 'disks');
   const opened = needed ? await Volumes.open() : undefined;
   const volumes = new Map<string, Volume>();
-  for (const host of opened === undefined ? [] : [...servers, STORE_HOST]) {
+  for (const host of opened === undefined ? [] : [...servers, STORE_HOST, ...replicaHosts(scenario)]) {
     const volume = await opened?.create(host, (effect, times) => effects.count(effect, times));
     if (volume !== undefined) volumes.set(host, volume);
   }

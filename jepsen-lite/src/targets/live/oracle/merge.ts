@@ -4,7 +4,7 @@
  * that was made only after an answer had shown a later one.
  */
 
-import type { History, HistoryEvent, LogEvent, Stamp } from '../../../history/history.ts';
+import type { History, HistoryEvent, EntryEvent, Stamp } from '../../../history/history.ts';
 import type { Witnesses } from './witnesses.ts';
 
 const ENSEMBLE = 'ensemble';
@@ -16,12 +16,12 @@ export interface Merged {
 }
 
 /** `events`: in the order of their indexes. */
-export function merge(history: History, events: readonly LogEvent[], { shown, became }: Witnesses): Merged {
+export function merge(history: History, events: readonly EntryEvent[], { shown, became }: Witnesses): Merged {
   const merged: HistoryEvent[] = [];
   const backwards: string[] = [];
   let place = 0;
   let highest = 0;
-  const add = (event: HistoryEvent | (LogEvent & Omit<Stamp, 'seq'>)): void => {
+  const add = (event: HistoryEvent | (EntryEvent & Omit<Stamp, 'seq'>)): void => {
     merged.push({ ...event, seq: merged.length + 1 } as HistoryEvent);
   };
   const addUpTo = (index: number, timeMs: number): void => {

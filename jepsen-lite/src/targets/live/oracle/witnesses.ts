@@ -4,9 +4,10 @@
  */
 
 import { callsOf, type Call } from '../../../history/calls.ts';
-import type { History, LogEvent } from '../../../history/history.ts';
+import type { History, EntryEvent } from '../../../history/history.ts';
 import { placesOfDeletes, type DeleteAnswer } from './deletes.ts';
-import type { AppliedWrite, Replayed } from './replay.ts';
+import type { AppliedWrite } from '../../applied-write.ts';
+import type { Replayed } from './replay.ts';
 
 /** Operations that become entries. That a lock was left may be the SDK's alone, and so may that it was entered: but then it was granted before. */
 const LOGGED = [
@@ -88,7 +89,7 @@ class LogTable {
   /** Of one session and path, in the order of their requests, which is that of the calls. */
   readonly #deletes: ReadonlyMap<number, number | 'somewhere'>;
 
-  constructor(calls: readonly Call<LoggedName>[], events: readonly LogEvent[], writes: readonly AppliedWrite[]) {
+  constructor(calls: readonly Call<LoggedName>[], events: readonly EntryEvent[], writes: readonly AppliedWrite[]) {
     for (const event of events) {
       if (event.type === 'granted') this.#hold(event).grant = event.index;
       else if (event.type === 'removed' && event.reason === 'released') this.#hold(event).release = event.index;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GuardedProcess, programEntry } from '@holdfast/ensemble';
 import { CONTAINER_CHECK_MS } from '../../../history/unused-nodes.ts';
 import { plantedTogether } from '../../../patches/planted.ts';
-import { STORE_HOST, serverHost, serverIds, type Plan } from '../../../plan/plan.ts';
+import { GROUP, replicaHosts, STORE_HOST, serverHost, serverIds, type Plan } from '../../../plan/plan.ts';
 import type { Hardware } from '../hardware/hardware.ts';
 import type { LiveNetwork } from '../network/live-network.ts';
 import type { ServerProgram } from '../versions/server-versions.ts';
@@ -15,10 +15,12 @@ import { normalPriority } from './priority.ts';
 export const CLIENT_PORT = 7100;
 export const PEER_PORT = 7200;
 export const STORE_PORT = 7400;
+/** Where replicas listen for each other. */
+export const REPLICA_PORT = 7500;
 export const CLUSTER_ID = 'jepsen';
 
 export interface ProgramOptions {
-  readonly plan: Pick<Plan, 'servers' | 'tuning' | 'snapshots'>;
+  readonly plan: Pick<Plan, 'servers' | 'replicas' | 'tuning' | 'snapshots'>;
   readonly network: LiveNetwork;
   /** Logs and data directories go there. */
   readonly directory: string;
@@ -107,6 +109,34 @@ export function launchStore(options: ProgramOptions): Running {
   const listen = `--listen=${network.address(STORE_HOST, STORE_PORT)}`;
   const args = [listen, `--data=${dataDirectory(options, STORE_HOST)}`, ...insecure];
   return launch(programEntry('fenced-kvd'), { host: STORE_HOST, log: STORE_HOST }, args, options);
+}
+
+/** Short, so that a run sees many primaries. */
+const REPLICA_SESSION_MS = 1_500;
+const REMOVAL_MS = 600;
+
+/** @param group `secretFile`: the same for all of them. `servers`: where those of the ensemble may be found now. */
+export function launchReplica(
+  host: string,
+  { secretFile, servers }: { readonly secretFile: string; readonly servers: readonly string[] },
+  options: ProgramOptions,
+): Running {
+  const { plan, network } = options;
+  const hosts = replicaHosts(plan);
+  const args = [
+    `--listen=${network.address(host, STORE_PORT)}`,
+    `--data=${dataDirectory(options, host)}`,
+    `--ensemble=${servers.join(',')}`,
+    `--replica-of=${GROUP}`,
+    `--replica-id=${host}`,
+    `--replicas=${hosts.map((each) => `${each}=${network.address(each, REPLICA_PORT)}`).join(',')}`,
+    `--secret-file=${secretFile}`,
+    `--initial-in-sync=${hosts.join(',')}`,
+    `--session-timeout-ms=${REPLICA_SESSION_MS}`,
+    `--removal-ms=${REMOVAL_MS}`,
+    ...(network.inside(host).length === 0 ? [] : ['--insecure']),
+  ];
+  return launch(programEntry('fenced-kvd'), { host, log: host }, args, options);
 }
 
 function launch(

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { logTimesAreExact } from '../../../../src/checkers/locks/log-order.ts';
 import type { HistoryEvent, HistoryEventBody, LogEvent } from '../../../../src/history/history.ts';
 import { merge } from '../../../../src/targets/live/oracle/merge.ts';
-import type { AppliedWrite, Replayed } from '../../../../src/targets/live/oracle/replay.ts';
+import type { AppliedWrite } from '../../../../src/targets/applied-write.ts';
+import type { Replayed } from '../../../../src/targets/live/oracle/replay.ts';
 import { witnessesOf } from '../../../../src/targets/live/oracle/witnesses.ts';
 
 function history(...bodies: readonly HistoryEventBody[]): HistoryEvent[] {

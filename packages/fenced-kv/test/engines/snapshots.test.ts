@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Entry, Readable, SnapshotEngine } from '../../src/engines/engine.ts';
 import { EngineError } from '../../src/engines/engine-error.ts';
+import { openJournalEngine } from '../../src/engines/journal-engine.ts';
 import { openLmdbEngine } from '../../src/engines/lmdb-engine.ts';
 
 const { disk } = nodeRuntime({ logger: silentLogger });
@@ -15,16 +16,6 @@ const ALL = { from: Uint8Array.of(0), to: Uint8Array.of(255), limit: 1_000 };
 
 let directory: string;
 let engine: SnapshotEngine;
-
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kv-snapshot-'));
-  engine = await openLmdbEngine(directory, { disk });
-});
-
-afterEach(async () => {
-  await engine.close();
-  await rm(directory, { recursive: true, force: true });
-});
 
 /** Every key, and no other, has the number. */
 async function writeAll(number: number, keys = 100): Promise<void> {
@@ -40,7 +31,20 @@ function numbersIn(state: Readable): Set<number | undefined> {
   return new Set([...values, ...entries.map(({ value }) => value[0]), entries.length]);
 }
 
-describe('a snapshot of the LMDB engine', () => {
+describe.each([
+  { name: 'LMDB', open: openLmdbEngine },
+  { name: 'journal', open: openJournalEngine },
+])('a snapshot of the $name engine', ({ open }) => {
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'fenced-kv-snapshot-'));
+    engine = await open(directory, { disk });
+  });
+
+  afterEach(async () => {
+    await engine.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
   it('shows one state while others are committed, through as many turns as it is open', async () => {
     await writeAll(1);
     const first = engine.snapshot();
@@ -78,7 +82,7 @@ describe('a snapshot of the LMDB engine', () => {
     await engine.close();
     expect(() => numbersIn(snapshot)).toThrow(EngineError);
     snapshot.close();
-    engine = await openLmdbEngine(directory, { disk });
+    engine = await open(directory, { disk });
     expect(numbersIn(engine)).toEqual(new Set([2, 99]));
   });
 });

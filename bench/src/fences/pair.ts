@@ -34,7 +34,7 @@ export class NotInstalledError extends Error {
 }
 
 /** Bytes of a value, in every write that has one. */
-export const VALUE_BYTES = 100;
+const VALUE_BYTES = 100;
 
 export function valueOf(round: number): Buffer {
   return Buffer.alloc(VALUE_BYTES, String(round % 10));

@@ -111,7 +111,7 @@ export function serverHost(id: number): string {
   return `s${id}`;
 }
 
-export function replicaHost(number: number): string {
+function replicaHost(number: number): string {
   return `r${number}`;
 }
 

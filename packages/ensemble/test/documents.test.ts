@@ -18,7 +18,7 @@ import {
 const run = promisify(execFile);
 const LANGUAGES = ['sh', 'js', 'ts', 'yaml', 'json', 'sql', 'text'];
 /** A block more that nobody runs has to be counted here. */
-const NOT_RUN = 41;
+const NOT_RUN = 42;
 
 const blocks = codeBlocks();
 const settings = readFileSync(join(ROOT, 'docs/generated/settings.md'), 'utf8');

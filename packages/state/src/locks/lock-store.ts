@@ -7,7 +7,7 @@ import type { NodeSlot, NodeStore } from '../tree/node-store.ts';
 import { DelayedLocks } from './delayed-locks.ts';
 import { LockPlace } from './lock-place.ts';
 import type { Lock, QueuedAcquire } from './lock.ts';
-import { RecurringMap } from './recurring-map.ts';
+import { RecurringMap } from '../recurring-map.ts';
 import { SessionAcquires } from './session-acquires.ts';
 
 const NO_ACQUIRES = new SessionAcquires<QueuedAcquire>();

@@ -19,7 +19,7 @@ import { queueNodeName } from './lock-name.ts';
 import { LockRestore } from './lock-restore.ts';
 import { LockStore, waitsForSomebody, type AcquiresOfSession } from './lock-store.ts';
 import { Lock, QueuedAcquire } from './lock.ts';
-import type { RecurringMap } from './recurring-map.ts';
+import type { RecurringMap } from '../recurring-map.ts';
 import { packReleaseRequest } from './release-request.ts';
 import { compareText } from '../text.ts';
 

@@ -1,5 +1,5 @@
 import { clientOf, linesOf, sqlOf } from '@holdfast/fence/test/page';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fence, highest, migrate, StaleTokenError } from '../../src/index.ts';
 import { freshDatabase, poolOn } from '../support/databases.ts';

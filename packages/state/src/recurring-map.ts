@@ -4,7 +4,7 @@
  * stays in the table without a value, and when there are too many of those the others move to a new Map.
  */
 
-import type { Listed } from '../queries/listing-index.ts';
+import type { Listed } from './queries/listing-index.ts';
 
 /** Keys without a value that may be there in any case; beyond it, as many as there are others. */
 const LEAST_IDLE_KEYS = 1_024;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { RecurringMap } from '../../src/locks/recurring-map.ts';
-import { INDEX_SLICE_KEYS, ListingIndex } from '../../src/queries/listing-index.ts';
+import { RecurringMap } from '../src/recurring-map.ts';
+import { INDEX_SLICE_KEYS, ListingIndex } from '../src/queries/listing-index.ts';
 
 const names = fc.integer({ min: 0, max: 2_000 }).map((n) => `lock-${n}`);
 const step = fc.record({ name: names, sets: fc.boolean() });

@@ -59,11 +59,11 @@ describe(`the lines of ${PAGE}`, () => {
       told.push(key);
       if (key === 'later') throw enough;
     };
-    const following = run(block, { accounts: accounts(), refresh });
+    const following = expect(run(block, { accounts: accounts(), refresh })).rejects.toBe(enough);
     await client.lock('accounts').withLock(async (held) => {
       await (await accounts().fencedBy(held)).put('later', 'three');
     });
-    await expect(following).rejects.toBe(enough);
+    await following;
     expect(told).toEqual(['42', 'a', 'later']);
   });
 });

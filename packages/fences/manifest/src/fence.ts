@@ -139,8 +139,9 @@ class Call<Store extends ManifestStore> {
     await this.#cutoff.race(delay(ms));
   }
 
-  /** Only one that has the holder's floor, and refuses it not. */
+  /** Only one that has the holder's floor, and refuses it not; and not where others publish all the time: it would be old again. */
   #recall(): Loaded | undefined {
+    if (this.#conflicts > 0) return undefined;
     const { store, scope, rules, holder } = this.#of;
     const recalled = store.recall?.(scope);
     const { manifest = EMPTY } = recalled ?? {};

@@ -194,12 +194,12 @@ const onHono: Start = async (floors, { waitMs } = {}) => {
   return { url: `http://127.0.0.1:${port}`, data, close: () => closing(server) };
 };
 
-export const SERVICES: Readonly<Record<string, Start>> = {
+export const SERVICES = {
   'node:http': onNode,
   'Express 5': onExpress,
   'Fastify 5': onFastify,
   'Hono 4': onHono,
-};
+} as const satisfies Readonly<Record<string, Start>>;
 
 let names = 0;
 const ODD_NAMES = ['jobs', "O'Brien", 'a/b', '%2F', 'ü/💡', '?x=1#y', 'x'.repeat(150)];

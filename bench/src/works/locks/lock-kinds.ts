@@ -1,6 +1,7 @@
 /**
  * Cycles of every kind of lock through our SDK, beside those of its exclusive lock, and these beside the client libraries of the peers. What a
- * cycle takes is what all sessions together take for one.
+ * cycle takes is processor time of clients and servers, on which a machine's cycles depend: the time of a window is that of whoever else the
+ * machine's host has, too.
  */
 
 import { RE_ENTRIES_EACH } from '../../generator/clients/sdk-lock-kinds.ts';
@@ -16,7 +17,7 @@ import {
   type LockKindRow,
 } from '../own-table.ts';
 import { Stage } from '../stage.ts';
-import { measureByTurns, type TurnLoad } from '../turns.ts';
+import { measureByTurns, type Turn, type TurnLoad } from '../turns.ts';
 
 export async function measureLockKinds(run: BenchRun): Promise<void> {
   const candidates = run.systems.filter(({ name }) => name !== 'redis');
@@ -42,11 +43,13 @@ function ownLoad(run: BenchRun, system: RunningSystem, { kind, work, target }: L
     load: kind,
     sessions: LOCK_KIND_SESSIONS,
     ...(kind === 're-entries' ? { operationsEach: RE_ENTRIES_EACH } : {}),
+    value: ({ processorSeconds, allOperations }: Turn) => (1e6 * processorSeconds) / allOperations,
     measured: (windows) => {
-      const times = windows.map((window) => ({ ...window, value: (1e6 * window.seconds) / window.operations }));
-      run.results.put(resultRow({ work, system: system.name, route: 'client', unit: 'µs', windows: times, own }));
+      run.results.put(resultRow({ work, system: system.name, route: 'client', unit: 'µs', windows, own }));
       const beside = CLIENT_LOCK_ROWS.find((row) => row.kind === kind);
-      if (beside !== undefined) putRate(run, system, 'client', beside, windows);
+      if (beside === undefined) return;
+      const rates = windows.map((window) => ({ ...window, value: window.operations / window.seconds }));
+      putRate(run, system, 'client', beside, rates);
     },
   };
 }

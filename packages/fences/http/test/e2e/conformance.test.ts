@@ -42,7 +42,6 @@ describe.each(Object.entries(SERVICES))('the suite on %s', (_name, start) => {
   it('passes a fence with floors in files', async () => {
     expect(await resultsOn(start, fileFloors(directory), lasting)).toEqual([]);
   });
-
 });
 
 // The frameworks do not see where floors are.

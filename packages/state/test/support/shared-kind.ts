@@ -36,6 +36,7 @@ const shared: LockKind<SharedRequest> = {
   problem: () => undefined,
   disagreement: () => undefined,
   downgraded: () => undefined,
+  lastRead: undefined,
 };
 
 /** The product's, and that kind from the latest version on. */

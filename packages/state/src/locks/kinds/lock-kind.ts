@@ -47,8 +47,18 @@ export interface LockKind<R = LockRequest> {
   problem(request: R): string | undefined;
   /** Why a request can't be of the lock of which `present` is another request; to be read behind the lock's name. @default for no reason */
   disagreement(present: R, request: R): string | undefined;
+  /** The request that was read last. Kept by {@link readRequest}. */
+  lastRead: ReadRequest<R> | undefined;
   /** What a hold becomes that takes less of the lock; of the same weight. Undefined where there is less of nothing. @default nothing */
   downgraded(request: R): R | undefined;
+}
+
+/** A request and what it was read from: mostly the next one is the same, and need not be checked and packed anew. */
+export interface ReadRequest<R = LockRequest> {
+  readonly parameters: readonly Packable[];
+  readonly request: R;
+  /** As {@link packRequest} returns it. */
+  readonly packed: Uint8Array | undefined;
 }
 
 /** In what a kind may differ. */
@@ -74,6 +84,7 @@ export function lockKind<N extends LockRequest['type']>(
     problem: () => undefined,
     disagreement: () => undefined,
     downgraded: () => undefined,
+    lastRead: undefined,
     ...rules,
   };
 }
@@ -81,7 +92,16 @@ export function lockKind<N extends LockRequest['type']>(
 /** What parameters as they came ask for. @throws MalformedError */
 export function readRequest(kind: LockKind, parameters: readonly Packable[]): LockRequest {
   if (parameters.length === 0 && kind.plain !== undefined) return kind.plain;
-  return unpackRequest(kind, pack(parameters));
+  const { lastRead } = kind;
+  if (lastRead !== undefined && areSame(lastRead.parameters, parameters)) return lastRead.request;
+  const request = unpackRequest(kind, pack(parameters));
+  kind.lastRead = { parameters, request, packed: packParameters(kind, request) };
+  return request;
+}
+
+/** By identity where they are not plain values: what was read from bytes is never changed. */
+function areSame(left: readonly Packable[], right: readonly Packable[]): boolean {
+  return left.length === right.length && left.every((value, at) => Object.is(value, right[at]));
 }
 
 /** The same, of their bytes. @throws MalformedError */
@@ -98,6 +118,10 @@ export function unpackRequest(kind: LockKind, parameters: Uint8Array): LockReque
 /** As they are kept; undefined for a request without any, which takes no room. */
 export function packRequest(kind: LockKind, request: LockRequest): Uint8Array | undefined {
   if (request === kind.plain) return undefined;
+  return request === kind.lastRead?.request ? kind.lastRead.packed : packParameters(kind, request);
+}
+
+function packParameters(kind: LockKind, request: LockRequest): Uint8Array | undefined {
   const parameters = kind.write(request);
   return parameters.length === 0 ? undefined : pack(parameters);
 }

@@ -80,6 +80,7 @@ export class NodeExtras {
   /** Undefined takes it away. Returns by how many bytes the node's extras grow. */
   set(row: number, tag: number, bytes: Uint8Array | undefined): number {
     invariant(Number.isInteger(tag) && tag > 0 && tag <= MAX_EXTRA_TAG, 'a tag is a number of two bytes');
+    if (this.#cell(row) === NO_CELL) return bytes === undefined ? 0 : this.#setFirst(row, { tag, bytes });
     const before = this.list(row);
     const others = before.filter((extra) => extra.tag !== tag);
     const after =
@@ -110,27 +111,39 @@ export class NodeExtras {
     if (cell !== NO_CELL && this.#slab.isOld(cell)) this.#write(row, this.list(row));
   }
 
+  /** Of a node that has none: mostly it stays the only one. */
+  #setFirst(row: number, extra: NodeExtra): number {
+    const length = HEAD_BYTES + extra.bytes.length;
+    const cell = this.#allocate(length);
+    putExtra(this.#slab.bytes(cell), this.#slab.offset(cell) + LENGTH_BYTES, extra);
+    this.#rows.setWord(row, WordField.extras, cell);
+    this.#count(row, extra.tag, 1);
+    return length;
+  }
+
   #write(row: number, extras: readonly NodeExtra[]): void {
     const old = this.#cell(row);
     if (old !== NO_CELL) this.#slab.free(old, this.#length(old));
-    this.#rows.setWord(row, WordField.extras, extras.length === 0 ? NO_CELL : this.#allocate(extras));
+    if (extras.length === 0) {
+      this.#rows.setWord(row, WordField.extras, NO_CELL);
+      return;
+    }
+    const cell = this.#allocate(extrasBytes(extras));
+    const bytes = this.#slab.bytes(cell);
+    let at = this.#slab.offset(cell) + LENGTH_BYTES;
+    for (const extra of extras) at = putExtra(bytes, at, extra);
+    this.#rows.setWord(row, WordField.extras, cell);
   }
 
-  #allocate(extras: readonly NodeExtra[]): CellReference {
-    const length = LENGTH_BYTES + extrasBytes(extras);
+  /** A cell for extras of so many bytes, with the length in front of them. */
+  #allocate(extras: number): CellReference {
+    const length = LENGTH_BYTES + extras;
     invariant(length <= MAX_NODE_EXTRAS_BYTES, 'the extras of a node are bounded');
     const cell = this.#slab.allocate(length);
     const bytes = this.#slab.bytes(cell);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let at = this.#slab.offset(cell);
-    view.setUint32(at, length, true);
-    at += LENGTH_BYTES;
-    for (const extra of extras) {
-      view.setUint16(at, extra.tag, true);
-      view.setUint16(at + 2, extra.bytes.length, true);
-      bytes.set(extra.bytes, at + HEAD_BYTES);
-      at += HEAD_BYTES + extra.bytes.length;
-    }
+    const at = this.#slab.offset(cell);
+    writeShort(bytes, at, length);
+    writeShort(bytes, at + 2, 0);
     return cell;
   }
 
@@ -158,6 +171,20 @@ export class NodeExtras {
 /** Little-endian; of the length in front of all the lower half, which has it whole ({@link MAX_NODE_EXTRAS_BYTES}). */
 function readShort(bytes: Uint8Array, at: number): number {
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
+}
+
+function writeShort(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value & 0xff;
+  bytes[at + 1] = value >>> 8;
+}
+
+/** Returns its end. */
+function putExtra(bytes: Uint8Array, at: number, extra: NodeExtra): number {
+  const from = at + HEAD_BYTES;
+  writeShort(bytes, at, extra.tag);
+  writeShort(bytes, at + 2, extra.bytes.length);
+  bytes.set(extra.bytes, from);
+  return from + extra.bytes.length;
 }
 
 /** What a node's extras count among the data. */

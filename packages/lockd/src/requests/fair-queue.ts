@@ -1,8 +1,9 @@
 /** Items of many owners, taken in turn: each owner's in their order, one of each before the next of any. Whoever has many waits for himself. */
 
 export class FairQueue<Owner, Item> {
-  /** Whose turn is next is first. */
   readonly #items = new Map<Owner, Item[]>();
+  /** Goes once through all who have items, those among them who come meanwhile. To move each to the end instead costs more than all else. */
+  #round = this.#items.entries();
   /** Those whose turn does not come until they are resumed. */
   readonly #suspended = new Map<Owner, Item[]>();
   /** Of those whose turn comes. */
@@ -60,14 +61,19 @@ export class FairQueue<Owner, Item> {
   }
 
   next(): Item | undefined {
-    for (const [owner, items] of this.#items) {
-      this.#items.delete(owner);
+    for (;;) {
+      const turn = this.#round.next();
+      if (turn.done === true) {
+        if (this.#items.size === 0) return undefined;
+        this.#round = this.#items.entries();
+        continue;
+      }
+      const [owner, items] = turn.value;
       const item = items.shift();
+      if (items.length === 0) this.#items.delete(owner);
       if (item === undefined) continue;
       this.#size -= 1;
-      if (items.length > 0) this.#items.set(owner, items);
       return item;
     }
-    return undefined;
   }
 }

@@ -8,6 +8,7 @@ import { writeText } from '@holdfast/protocol';
 import { ByteSlab, NO_CELL, type CellReference } from './byte-slab.ts';
 import { NodeExtras } from './node-extras.ts';
 import { WordField, type NodeRows } from './node-rows.ts';
+import { copyBytes } from './small-copies.ts';
 import { copyNarrow, isWide, nameBytes, readName, sameName, whole, writeName, type NamePart } from './stored-name.ts';
 
 /** Looked at with each new cell, while cells move: a copy of 32 KiB at most. */
@@ -89,7 +90,7 @@ export class NodeCells {
   data(row: number): Uint8Array {
     const cell = this.#cell(row);
     const begin = this.#slab.offset(cell) + this.#nameBytes(row);
-    return this.#slab.bytes(cell).slice(begin, begin + this.dataLength(row));
+    return copyBytes(this.#slab.bytes(cell), begin, begin + this.dataLength(row));
   }
 
   copyData(row: number, into: Uint8Array, at: number): void {

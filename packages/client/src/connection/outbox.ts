@@ -13,6 +13,7 @@ const SPLIT_BYTES = 1024 * 1024;
 export class Outbox {
   readonly #clock: Clock;
   readonly #socket: Connection;
+  /** Of this turn. Mostly one, for which an array that grows would take room for seventeen. */
   #messages: ClientMessage[] = [];
   #turn: Instant | undefined;
   readonly #flush = (): void => this.#send();
@@ -29,9 +30,9 @@ export class Outbox {
   post(message: ClientMessage): Instant {
     if (this.#turn === undefined) {
       this.#turn = instantOf(this.#clock);
+      this.#messages = [message];
       this.#clock.afterPoll(this.#flush);
-    }
-    this.#messages.push(message);
+    } else this.#messages.push(message);
     return this.#turn;
   }
 

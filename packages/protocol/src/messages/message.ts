@@ -312,11 +312,14 @@ function openFrame(frame: Uint8Array, maxMessages: number): TupleReader {
 }
 
 function readFrame<T>(frame: Uint8Array, read: (reader: TupleReader) => T | undefined, maxMessages = Infinity): T[] {
-  const found: T[] = [];
+  // Mostly it is one, for which an array that grows would take room for seventeen.
+  let found: T[] | undefined;
   const list = openFrame(frame, maxMessages);
   while (list.remaining > 0) {
     const message = read(list.tuple('message'));
-    if (message !== undefined) found.push(message);
+    if (message === undefined) continue;
+    if (found === undefined) found = [message];
+    else found.push(message);
   }
-  return found;
+  return found ?? [];
 }

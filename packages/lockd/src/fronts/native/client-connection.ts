@@ -89,7 +89,8 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   readonly #receiver: MessageReceiver;
   /** Those whose messages wait for their turn, the first one perhaps in part. */
   #deferred: ClientFrame[] = [];
-  #outbox: ServerMessage[] = [];
+  /** Of this turn. Mostly one message or none, for which an array that grows would take room for seventeen. */
+  #outbox: ServerMessage[] | undefined;
   #outboxDataBytes = 0;
   #handshakeTimer: Timer | undefined;
 
@@ -143,8 +144,10 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   /** Joins the turn's frame. */
   send(message: ServerMessage): void {
     if (this.phase === 'closed') return;
-    this.#outbox.push(message);
-    if (this.#outbox.length === 1) this.#owner.dirty(this);
+    if (this.#outbox === undefined) {
+      this.#outbox = [message];
+      this.#owner.dirty(this);
+    } else this.#outbox.push(message);
     // Large answers leave early, so that what a slow reader has not read shows in the connection's buffer.
     const answer = message.type === 'answer' || message.type === 'watching' ? message.answer : undefined;
     if (answer !== undefined) {
@@ -154,9 +157,9 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   }
 
   flush(): void {
-    if (this.phase === 'closed' || this.#outbox.length === 0) return;
     const messages = this.#outbox;
-    this.#outbox = [];
+    if (this.phase === 'closed' || messages === undefined) return;
+    this.#outbox = undefined;
     this.#outboxDataBytes = 0;
     this.#sendFrames(messages);
     const { bufferedBytes } = this.#connection;
@@ -177,7 +180,7 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   /** Says why, and closes. `againInMs`: when this client is welcome. */
   goodbye(code: ErrorCode, message: string, againInMs?: number): void {
     if (this.phase === 'closed') return;
-    const messages = this.#outbox;
+    const messages = this.#outbox ?? [];
     messages.push({ type: 'goodbye', code, message, ...(againInMs === undefined ? {} : { againInMs }) });
     this.#counters.goodbye(code);
     this.#owner.dismissed(this, code, message);
@@ -281,7 +284,7 @@ export class ClientConnection implements ClientChannel, OutputDebtor, MessageSou
   #end(): void {
     if (this.phase === 'closed') return;
     this.phase = 'closed';
-    this.#outbox = [];
+    this.#outbox = undefined;
     this.#deferred = [];
     this.#turns.gone(this);
     this.#handshakeTimer?.cancel();

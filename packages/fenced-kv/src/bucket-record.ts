@@ -5,6 +5,7 @@
 
 import { NEW_FENCE } from './fence.ts';
 import type { Fence } from './fence.ts';
+import { readUint64, writeUint64 } from './integers.ts';
 
 export interface BucketRecord extends Fence {
   /** The revision of the bucket's last write; never falls, so that a revision names one value of a key for ever. */
@@ -28,20 +29,19 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export function encodeBucketRecord(record: BucketRecord): Uint8Array {
-  const fields = fieldsOf(record);
+  const fields = record.lock === undefined ? NO_FIELDS : fieldsOf(record.lock);
   const length = fields.reduce((sum, { bytes }) => sum + FIELD_HEADER_BYTES + bytes.length, BASE_BYTES);
-  const encoded = new Uint8Array(length);
-  const view = new DataView(encoded.buffer);
-  view.setUint8(0, fields.length === 0 ? WITHOUT_FIELDS : WITH_FIELDS);
-  view.setUint8(1, record.tokens === 'optional' ? 1 : 0);
-  view.setBigUint64(2, BigInt(record.highest));
-  view.setBigUint64(10, BigInt(record.revision));
-  view.setBigUint64(18, BigInt(record.keys));
-  view.setBigUint64(26, BigInt(record.bytes));
+  const encoded = Buffer.allocUnsafe(length);
+  encoded[0] = fields.length === 0 ? WITHOUT_FIELDS : WITH_FIELDS;
+  encoded[1] = record.tokens === 'optional' ? 1 : 0;
+  writeUint64(encoded, 2, record.highest);
+  writeUint64(encoded, 10, record.revision);
+  writeUint64(encoded, 18, record.keys);
+  writeUint64(encoded, 26, record.bytes);
   let position = BASE_BYTES;
   for (const { tag, bytes } of fields) {
-    view.setUint8(position, tag);
-    view.setUint16(position + 1, bytes.length);
+    encoded[position] = tag;
+    encoded.writeUInt16BE(bytes.length, position + 1);
     encoded.set(bytes, position + FIELD_HEADER_BYTES);
     position += FIELD_HEADER_BYTES + bytes.length;
   }
@@ -51,31 +51,41 @@ export function encodeBucketRecord(record: BucketRecord): Uint8Array {
 /** Undefined where the bytes are not such a record. */
 export function decodeBucketRecord(bytes: Uint8Array): BucketRecord | undefined {
   if (bytes.length < BASE_BYTES) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const version = view.getUint8(0);
+  const version = bytes[0];
   if (version !== WITH_FIELDS && !(version === WITHOUT_FIELDS && bytes.length === BASE_BYTES)) return undefined;
   const base: BucketRecord = {
-    tokens: view.getUint8(1) === 1 ? 'optional' : 'required',
-    highest: Number(view.getBigUint64(2)),
-    revision: Number(view.getBigUint64(10)),
-    keys: Number(view.getBigUint64(18)),
-    bytes: Number(view.getBigUint64(26)),
+    tokens: bytes[1] === 1 ? 'optional' : 'required',
+    highest: readUint64(bytes, 2),
+    revision: readUint64(bytes, 10),
+    keys: readUint64(bytes, 18),
+    bytes: readUint64(bytes, 26),
   };
   let record: BucketRecord | undefined = base;
   let position = BASE_BYTES;
   while (record !== undefined && position < bytes.length) {
     if (position + FIELD_HEADER_BYTES > bytes.length) return undefined;
     const start = position + FIELD_HEADER_BYTES;
-    const end = start + view.getUint16(position + 1);
+    const end = start + uint16At(bytes, position + 1);
     if (end > bytes.length) return undefined;
-    record = withField(record, view.getUint8(position), bytes.subarray(start, end));
+    record = withField(record, bytes[position] ?? 0, bytes.subarray(start, end));
     position = end;
   }
   return record;
 }
 
-function fieldsOf({ lock }: BucketRecord): { readonly tag: number; readonly bytes: Uint8Array }[] {
-  return lock === undefined ? [] : [{ tag: TAG.lock, bytes: encoder.encode(lock) }];
+function uint16At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}
+
+interface Field {
+  readonly tag: number;
+  readonly bytes: Uint8Array;
+}
+
+const NO_FIELDS: readonly Field[] = [];
+
+function fieldsOf(lock: string): readonly Field[] {
+  return [{ tag: TAG.lock, bytes: encoder.encode(lock) }];
 }
 
 function withField(record: BucketRecord, tag: number, bytes: Uint8Array): BucketRecord | undefined {

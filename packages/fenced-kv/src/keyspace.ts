@@ -1,17 +1,22 @@
 /**
  * How buckets and keys lie in an engine: `01` the format, `02 bucket` a bucket's record, `03 bucket 00 key` a key's revision
- * and size, `04 bucket 00 key` its value, `05 number chunk` a chunk of a large value, `06` the number of the next one, `07 number` one
- * that no key has, `08 time bucket 00 key` when a key expires, `09` a time that has come. Sizes lie apart from values, so that lists and sums never read values.
+ * and size, with a short value behind them, `04 bucket 00 key` a longer value, `05 number chunk` a chunk of a large value, `06` the number
+ * of the next one, `07 number` one that no key has, `08 time bucket 00 key` when a key expires, `09` a time that has come. A write of a
+ * short value is one record; longer values lie apart from sizes, so that lists do not read them.
  */
 
 import { decodeBucketRecord } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
 import type { Reader } from './engines/engine.ts';
 import { EngineError } from './engines/engine-error.ts';
+import { readUint32, readUint64, writeUint32, writeUint64 } from './integers.ts';
 
 export const FORMAT_KEY: Uint8Array = Uint8Array.of(1);
-/** 2: records of buckets may have fields, and values lie in chunks. A program of the first version refuses it, as it must. */
-export const FORMAT_VERSION = 2;
+/**
+ * 2: records of buckets may have fields, and values lie in chunks. 3: a key's record may have its value. A program of an earlier version
+ * refuses it, as it must.
+ */
+export const FORMAT_VERSION = 3;
 /** What this version reads as it is, and marks with its own version when it opens it. */
 const OLDEST_FORMAT_VERSION = 1;
 
@@ -22,11 +27,16 @@ export const RESTORING = 0xff;
 const PLAIN_KEY_RECORD_BYTES = 12;
 const HAS_LARGE_VALUE = 1;
 const EXPIRES = 2;
+const HAS_VALUE = 4;
+/** Bytes of a value that lies in its key's record. Several such records have room in a page of LMDB, and a list reads them. */
+export const MAX_RECORD_VALUE_BYTES = 1024;
 const encoder = new TextEncoder();
 
 export interface KeyRecord {
   readonly revision: number;
   readonly valueBytes: number;
+  /** The value itself; undefined: it lies apart. */
+  readonly value?: Uint8Array | undefined;
   /** The number of a value in chunks; undefined: it is in one piece. */
   readonly largeValue?: number | undefined;
   /** From when on it is absent, by the store's clock; undefined: never. */
@@ -34,7 +44,10 @@ export interface KeyRecord {
 }
 
 export function bucketKey(bucket: string): Uint8Array {
-  return join(2, encoder.encode(bucket));
+  const key = Buffer.allocUnsafe(1 + bucket.length);
+  key[0] = 2;
+  putName(key, 1, bucket);
+  return key;
 }
 
 /** What {@link bucketKey} was made of. */
@@ -47,11 +60,25 @@ export function bucketRange(): { readonly from: Uint8Array; readonly to: Uint8Ar
 }
 
 export function recordKey(bucket: string, key: Uint8Array): Uint8Array {
-  return join(3, encoder.encode(bucket), Uint8Array.of(0), key);
+  return keyIn(3, bucket, key);
 }
 
 export function valueKey(bucket: string, key: Uint8Array): Uint8Array {
-  return join(4, encoder.encode(bucket), Uint8Array.of(0), key);
+  return keyIn(4, bucket, key);
+}
+
+function keyIn(space: number, bucket: string, key: Uint8Array): Uint8Array {
+  const whole = Buffer.allocUnsafe(2 + bucket.length + key.length);
+  whole[0] = space;
+  putName(whole, 1, bucket);
+  whole[1 + bucket.length] = 0;
+  whole.set(key, 2 + bucket.length);
+  return whole;
+}
+
+/** The name of a bucket has one byte a character. */
+function putName(bytes: Uint8Array, start: number, bucket: string): void {
+  for (let at = 0; at < bucket.length; at += 1) bytes[start + at] = bucket.charCodeAt(at);
 }
 
 /** The key's text out of what {@link recordKey} made. */
@@ -78,40 +105,51 @@ export function recordRange(
   return { from: Buffer.compare(behind, start) > 0 ? behind : start, to };
 }
 
-/** Without anything special it is what the first version wrote. */
-export function encodeKeyRecord({ revision, valueBytes, largeValue, expiresAtMs }: KeyRecord): Uint8Array {
-  const extras = [largeValue, expiresAtMs].filter((extra) => extra !== undefined);
-  const bytes = new Uint8Array(PLAIN_KEY_RECORD_BYTES + (extras.length === 0 ? 0 : 1 + 8 * extras.length));
-  const view = new DataView(bytes.buffer);
-  view.setBigUint64(0, BigInt(revision));
-  view.setUint32(8, valueBytes);
-  if (extras.length === 0) return bytes;
-  const flags = (largeValue === undefined ? 0 : HAS_LARGE_VALUE) | (expiresAtMs === undefined ? 0 : EXPIRES);
-  view.setUint8(PLAIN_KEY_RECORD_BYTES, flags);
-  for (const [index, extra] of extras.entries()) view.setBigUint64(extraAt(index), BigInt(extra));
+/** Without anything special it is what the first version wrote. The value, where it is given, has `valueBytes`. */
+export function encodeKeyRecord({ revision, valueBytes, value, largeValue, expiresAtMs }: KeyRecord): Uint8Array {
+  const flags =
+    (largeValue === undefined ? 0 : HAS_LARGE_VALUE) |
+    (expiresAtMs === undefined ? 0 : EXPIRES) |
+    (value === undefined ? 0 : HAS_VALUE);
+  const length = flags === 0 ? PLAIN_KEY_RECORD_BYTES : valueAt(flags) + (value?.length ?? 0);
+  const bytes = Buffer.allocUnsafe(length);
+  writeUint64(bytes, 0, revision);
+  writeUint32(bytes, 8, valueBytes);
+  if (flags === 0) return bytes;
+  bytes[PLAIN_KEY_RECORD_BYTES] = flags;
+  if (largeValue !== undefined) writeUint64(bytes, EXTRAS_AT, largeValue);
+  if (expiresAtMs !== undefined) writeUint64(bytes, expiryAt(flags), expiresAtMs);
+  if (value !== undefined) bytes.set(value, valueAt(flags));
   return bytes;
 }
 
-/** Undefined where the bytes are not such a record. */
+/** Undefined where the bytes are not such a record. Its value is a part of them. */
 export function decodeKeyRecord(bytes: Uint8Array): KeyRecord | undefined {
   if (bytes.length < PLAIN_KEY_RECORD_BYTES) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const plain = { revision: Number(view.getBigUint64(0)), valueBytes: view.getUint32(8) };
-  if (bytes.length === PLAIN_KEY_RECORD_BYTES) return plain;
-  const flags = view.getUint8(PLAIN_KEY_RECORD_BYTES);
+  const plain = { revision: readUint64(bytes, 0), valueBytes: readUint32(bytes, 8) };
+  const flags = bytes[PLAIN_KEY_RECORD_BYTES];
+  if (flags === undefined) return plain;
   const large = (flags & HAS_LARGE_VALUE) !== 0;
   const expires = (flags & EXPIRES) !== 0;
-  const extras = Number(large) + Number(expires);
-  if (flags > (HAS_LARGE_VALUE | EXPIRES) || extras === 0 || bytes.length !== extraAt(extras)) return undefined;
+  const here = (flags & HAS_VALUE) !== 0;
+  const isKnown = flags > 0 && flags <= (HAS_LARGE_VALUE | EXPIRES | HAS_VALUE) && !(large && here);
+  if (!isKnown || bytes.length !== valueAt(flags) + (here ? plain.valueBytes : 0)) return undefined;
   return {
     ...plain,
-    ...(large ? { largeValue: Number(view.getBigUint64(extraAt(0))) } : {}),
-    ...(expires ? { expiresAtMs: Number(view.getBigUint64(extraAt(large ? 1 : 0))) } : {}),
+    value: here ? bytes.subarray(valueAt(flags)) : undefined,
+    largeValue: large ? readUint64(bytes, EXTRAS_AT) : undefined,
+    expiresAtMs: expires ? readUint64(bytes, expiryAt(flags)) : undefined,
   };
 }
 
-function extraAt(index: number): number {
-  return PLAIN_KEY_RECORD_BYTES + 1 + 8 * index;
+const EXTRAS_AT = PLAIN_KEY_RECORD_BYTES + 1;
+
+function expiryAt(flags: number): number {
+  return (flags & HAS_LARGE_VALUE) === 0 ? EXTRAS_AT : EXTRAS_AT + 8;
+}
+
+function valueAt(flags: number): number {
+  return (flags & EXPIRES) === 0 ? expiryAt(flags) : expiryAt(flags) + 8;
 }
 
 /** In the order of the times. */
@@ -142,21 +180,20 @@ export const CLOCK_KEY: Uint8Array = Uint8Array.of(9);
 
 export function encodeTime(ms: number): Uint8Array {
   const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(ms));
+  writeUint64(bytes, 0, ms);
   return bytes;
 }
 
 export function decodeTime(bytes: Uint8Array): number {
   if (bytes.length !== 8) throw damaged('a time cannot be read');
-  return Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0));
+  return readUint64(bytes, 0);
 }
 
 export function chunkKey(number: number, index: number): Uint8Array {
   const key = new Uint8Array(13);
-  const view = new DataView(key.buffer);
-  view.setUint8(0, 5);
-  view.setBigUint64(1, BigInt(number));
-  view.setUint32(9, index);
+  key[0] = 5;
+  writeUint64(key, 1, number);
+  writeUint32(key, 9, index);
   return key;
 }
 
@@ -164,14 +201,13 @@ export const LARGE_VALUE_NUMBERS_KEY: Uint8Array = Uint8Array.of(6);
 
 export function looseKey(number: number): Uint8Array {
   const key = new Uint8Array(9);
-  const view = new DataView(key.buffer);
-  view.setUint8(0, 7);
-  view.setBigUint64(1, BigInt(number));
+  key[0] = 7;
+  writeUint64(key, 1, number);
   return key;
 }
 
 export function looseNumberOf(key: Uint8Array): number {
-  return Number(new DataView(key.buffer, key.byteOffset, key.byteLength).getBigUint64(1));
+  return readUint64(key, 1);
 }
 
 export function looseRange(): { readonly from: Uint8Array; readonly to: Uint8Array } {

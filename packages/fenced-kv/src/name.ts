@@ -41,15 +41,28 @@ export function encodeKey(key: string): Uint8Array {
   // URL parsers drop these two as path segments, so over HTTP they would name something else.
   if (key === '.' || key === '..')
     throw invalidArgument('key', `"${key}" cannot be a key: it has a meaning of its own in URLs`);
-  if (/\p{Surrogate}/u.test(key))
+  const plain = asciiOf(key);
+  if (plain === undefined && /\p{Surrogate}/u.test(key))
     throw invalidArgument('key', 'a key is text that UTF-8 can express (no lone surrogates)');
-  const bytes = encoder.encode(key);
+  const bytes = plain ?? encoder.encode(key);
   if (bytes.length > MAX_KEY_BYTES) {
     throw limitExceeded(
       'key',
       MAX_KEY_BYTES,
       `a key has at most ${MAX_KEY_BYTES} bytes in UTF-8; this one has ${bytes.length}`,
     );
+  }
+  return bytes;
+}
+
+/** Most keys are, and are encoded faster so. Undefined for another one, or one that is too long. */
+function asciiOf(text: string): Uint8Array | undefined {
+  if (text.length > MAX_KEY_BYTES) return undefined;
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 0x7f) return undefined;
+    bytes[at] = code;
   }
   return bytes;
 }

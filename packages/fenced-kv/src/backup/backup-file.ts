@@ -247,7 +247,9 @@ function recordOf(type: number, body: Uint8Array): BackupRecord | undefined {
       const [key, rest] = unnamed(body);
       const record = decodeKeyRecord(rest);
       const possible = key.length > 0 && key.length <= MAX_KEY_BYTES && isUtf8(key);
-      return record === undefined || !possible ? undefined : { type: 'key', key, record };
+      // A value has records of its own.
+      const isKey = record !== undefined && record.value === undefined;
+      return isKey && possible ? { type: 'key', key, record } : undefined;
     }
     case TYPE.value:
       return { type: 'value', bytes: body };

@@ -43,7 +43,8 @@ export async function takeBackup(state: Readable, add: (record: BackupRecord) =>
     buckets += 1;
     let found = 0;
     for (const raw of keysOf(state, bucket)) {
-      await add({ type: 'key', ...raw });
+      // The value comes behind it, wherever it lies here.
+      await add({ type: 'key', key: raw.key, record: { ...raw.record, value: undefined } });
       for (const bytes of valueOf(state, bucket, raw)) await add({ type: 'value', bytes });
       found += 1;
     }
@@ -72,7 +73,8 @@ function* keysOf(state: Readable, bucket: string): Generator<RawKey> {
 function* valueOf(state: Readable, bucket: string, { key, record }: RawKey): Generator<Uint8Array> {
   const { largeValue, valueBytes } = record;
   if (largeValue === undefined) {
-    const value = state.read((reader) => reader.get(valueKey(bucket, key)));
+    const apart = (): Uint8Array | undefined => state.read((reader) => reader.get(valueKey(bucket, key)));
+    const value = record.value === undefined ? apart() : new Uint8Array(record.value);
     if (value?.length !== valueBytes) throw damaged(`a value in bucket "${bucket}" is not the one that was written`);
     if (valueBytes > 0) yield value;
     return;

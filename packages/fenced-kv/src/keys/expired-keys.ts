@@ -2,7 +2,7 @@
 
 import { encodeBucketRecord } from '../bucket-record.ts';
 import type { BucketRecord } from '../bucket-record.ts';
-import type { Change, Revision } from '../change-feed.ts';
+import type { BucketRevision, Change } from '../change-feed.ts';
 import type { Reader, Transaction } from '../engines/engine.ts';
 import { bucketKey, damaged, decodeExpiryKey, expiredRange, loadBucket, loadKey } from '../keyspace.ts';
 import { applyWrite } from './key-write.ts';
@@ -11,7 +11,7 @@ import type { WriteDeps } from './key-write.ts';
 export type ExpiredKey = ReturnType<typeof decodeExpiryKey>;
 
 export interface RemovalDeps extends WriteDeps {
-  readonly changed: (bucket: string, revision: Revision) => void;
+  readonly changed: (revision: BucketRevision) => void;
 }
 
 /** The first of them, in the order of their times. */
@@ -41,6 +41,6 @@ export function removeExpiredKeys(
   }
   for (const [bucket, record] of raised) {
     transaction.put(bucketKey(bucket), encodeBucketRecord(record));
-    changed(bucket, { revision: record.revision, changes: removed.get(bucket) ?? [] });
+    changed({ bucket, revision: record.revision, changes: removed.get(bucket) ?? [] });
   }
 }

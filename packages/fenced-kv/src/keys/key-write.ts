@@ -5,7 +5,15 @@
 
 import type { BucketRecord } from '../bucket-record.ts';
 import type { Transaction } from '../engines/engine.ts';
-import { encodeKeyRecord, expiryKey, liveKey, loadKey, recordKey, valueKey } from '../keyspace.ts';
+import {
+  encodeKeyRecord,
+  expiryKey,
+  liveKey,
+  loadKey,
+  MAX_RECORD_VALUE_BYTES,
+  recordKey,
+  valueKey,
+} from '../keyspace.ts';
 import { fasten } from './large-values.ts';
 import type { LargeValue } from './large-values.ts';
 import { MAX_BATCH_BYTES, MAX_BATCH_WRITES, MAX_INLINE_VALUE_BYTES, MAX_TTL_MS, MIN_TTL_MS } from '../limits.ts';
@@ -39,11 +47,12 @@ export function checkWrites(writes: readonly KeyWrite[]): EncodedWrite[] {
       `a batch has at most ${MAX_BATCH_WRITES} writes; this one has ${writes.length}`,
     );
   }
-  const seen = new Set<string>();
+  const seen = writes.length === 1 ? undefined : new Set<string>();
   let bytes = 0;
   const encoded = writes.map((write) => {
-    if (seen.has(write.key)) throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
-    seen.add(write.key);
+    if (seen?.has(write.key) === true)
+      throw invalidArgument('writes', `key "${write.key}" is written twice in one batch`);
+    seen?.add(write.key);
     if (write.ttlMs !== undefined) assertTtl(write);
     const valueBytes = write.value instanceof Uint8Array ? write.value.length : 0;
     if (valueBytes > MAX_INLINE_VALUE_BYTES) {
@@ -84,8 +93,8 @@ export function failedCondition(
   writes: readonly EncodedWrite[],
   nowMs: number,
 ): Refusal | undefined {
-  for (const { key, keyBytes, conditions = [] } of writes) {
-    if (conditions.length === 0) continue;
+  for (const { key, keyBytes, conditions } of writes) {
+    if (conditions === undefined || conditions.length === 0) continue;
     const revision = liveKey(transaction, bucket, keyBytes, nowMs)?.revision;
     if (conditions.every((condition) => holds(condition, revision))) continue;
     return { code: 'PRECONDITION_FAILED', key, revision: revision ?? null };
@@ -111,11 +120,11 @@ export function applyWrite(
   const bytesBefore = before === undefined ? 0 : keyBytes.length + before.valueBytes;
   const keysBefore = before === undefined ? 0 : 1;
   const recordName = recordKey(bucket, keyBytes);
-  const valueName = valueKey(bucket, keyBytes);
   if (before?.expiresAtMs !== undefined) transaction.delete(expiryKey(before.expiresAtMs, bucket, keyBytes));
   if (before?.largeValue !== undefined) loosen({ number: before.largeValue, bytes: before.valueBytes });
-  const wasInline = before !== undefined && before.largeValue === undefined;
-  if (wasInline && !(value instanceof Uint8Array)) transaction.delete(valueName);
+  const liesApart = value instanceof Uint8Array && value.length > MAX_RECORD_VALUE_BYTES;
+  const layApart = before !== undefined && before.value === undefined && before.largeValue === undefined;
+  if (layApart && !liesApart) transaction.delete(valueKey(bucket, keyBytes));
   if (value === undefined) {
     if (before !== undefined) transaction.delete(recordName);
     return { ...record, keys: record.keys - keysBefore, bytes: record.bytes - bytesBefore };
@@ -126,8 +135,9 @@ export function applyWrite(
   let valueBytes: number;
   if (value instanceof Uint8Array) {
     valueBytes = value.length;
-    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, expiresAtMs }));
-    transaction.put(valueName, value);
+    const here = liesApart ? undefined : value;
+    transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, expiresAtMs, value: here }));
+    if (liesApart) transaction.put(valueKey(bucket, keyBytes), value);
   } else {
     valueBytes = value.bytes;
     transaction.put(recordName, encodeKeyRecord({ revision, valueBytes, largeValue: value.number, expiresAtMs }));

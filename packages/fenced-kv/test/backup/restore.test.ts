@@ -190,7 +190,7 @@ describe('a restore that does not get to its end', () => {
 
 describe('a backup', () => {
   it('is not taken of a store in which something is missing', async () => {
-    await put(source.store, 'b', 'k', 'value', 1);
+    await put(source.store, 'b', 'k', 'value'.padEnd(2_000), 1);
     const [entry] = source.map.entries().filter(({ key }) => key[0] === 4);
     source.map.apply({ key: entry?.key ?? new Uint8Array(0), value: undefined });
     await expect(backupOf(source)).rejects.toMatchObject({ code: 'DAMAGED_DATA' });

@@ -6,6 +6,7 @@
 import type { Reader } from '../../engines/engine.ts';
 import { damaged } from '../../keyspace.ts';
 import type { DurableReplica, Entry, ReplicaId } from '../core/index.ts';
+import { readUint64, writeUint64 } from '../../integers.ts';
 
 /** The first byte of everything that is a replica's own. */
 const REPLICA_SPACE = 0xff;
@@ -83,7 +84,7 @@ export function decodeReplica(bytes: Uint8Array): ReplicaRecord {
 export function entryKey(index: number): Uint8Array {
   const key = new Uint8Array(ENTRY_KEY_BYTES);
   key.set(LOG_SPACE);
-  new DataView(key.buffer).setBigUint64(LOG_SPACE.length, BigInt(index));
+  writeUint64(key, LOG_SPACE.length, index);
   return key;
 }
 
@@ -93,9 +94,8 @@ export function logRange(): { readonly from: Uint8Array; readonly to: Uint8Array
 
 export function encodeEntry({ epoch, payload }: Entry): Uint8Array {
   const bytes = new Uint8Array(ENTRY_HEADER_BYTES + (payload?.length ?? 0));
-  const view = new DataView(bytes.buffer);
-  view.setBigUint64(0, BigInt(epoch));
-  view.setUint8(8, payload === undefined ? BARRIER : WRITES);
+  writeUint64(bytes, 0, epoch);
+  bytes[8] = payload === undefined ? BARRIER : WRITES;
   if (payload !== undefined) bytes.set(payload, ENTRY_HEADER_BYTES);
   return bytes;
 }
@@ -104,12 +104,11 @@ export function encodeEntry({ epoch, payload }: Entry): Uint8Array {
 export function decodeEntry(key: Uint8Array, bytes: Uint8Array): Entry {
   if (key.length !== ENTRY_KEY_BYTES || bytes.length < ENTRY_HEADER_BYTES)
     throw damaged('an entry of the replicated log is cut');
-  const index = Number(new DataView(key.buffer, key.byteOffset, key.byteLength).getBigUint64(LOG_SPACE.length));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const kind = view.getUint8(8);
+  const index = readUint64(key, LOG_SPACE.length);
+  const kind = bytes[8] ?? 0;
   const payload = kind === BARRIER ? undefined : new Uint8Array(bytes.subarray(ENTRY_HEADER_BYTES));
   if (kind > WRITES) throw damaged(`entry ${index} of the replicated log is of another version`);
-  return { index, epoch: Number(view.getBigUint64(0)), payload };
+  return { index, epoch: readUint64(bytes, 0), payload };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

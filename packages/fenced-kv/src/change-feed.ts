@@ -4,6 +4,7 @@
  * that it has missed something, and takes no memory. What is told was durable before.
  */
 
+import { ChangeLog } from './change-log.ts';
 import { MAX_HISTORY_BYTES } from './limits.ts';
 
 export interface Change {
@@ -32,13 +33,13 @@ export type Following =
 interface History {
   /** Everything after this revision is known. */
   since: number;
-  readonly revisions: Revision[];
+  /** Their places in the log, in their order; so many of the first ones as are forgotten do not count any more. */
+  places: number[];
+  forgotten: number;
   /** The newest that is published, or on its way to the disk. */
   newest: number;
 }
 
-/** A change is counted as its key's characters, twice, and so many bytes more. */
-const CHANGE_OVERHEAD_BYTES = 128;
 /** Revisions that a follower is given at once. */
 const REVISIONS_AT_A_TIME = 64;
 
@@ -46,10 +47,7 @@ export class ChangeFeed {
   readonly #maxBytes: number;
   readonly #histories = new Map<string, History>();
   readonly #waiters = new Map<string, Set<() => void>>();
-  /** In the order in which they came: what is forgotten first. */
-  #order: BucketRevision[] = [];
-  #forgotten = 0;
-  #bytes = 0;
+  readonly #log = new ChangeLog();
   #closed = false;
 
   constructor(maxBytes: number = MAX_HISTORY_BYTES) {
@@ -57,7 +55,7 @@ export class ChangeFeed {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#log.bytes;
   }
 
   get closed(): boolean {
@@ -74,13 +72,11 @@ export class ChangeFeed {
 
   /** It is durable. In the same order. */
   publish(changed: BucketRevision): void {
-    const { bucket, revision, changes } = changed;
+    const { bucket, revision } = changed;
     const history = this.#historyOf(bucket, revision);
     history.newest = Math.max(history.newest, revision);
-    history.revisions.push({ revision, changes });
-    this.#order.push(changed);
-    this.#bytes += sizeOf(changed);
-    while (this.#bytes > this.#maxBytes) this.#forgetOldest();
+    history.places.push(this.#log.append(changed));
+    while (this.#log.bytes > this.#maxBytes) this.#forgetOldest();
     this.#wake(bucket);
   }
 
@@ -90,9 +86,9 @@ export class ChangeFeed {
     const oldest = history?.since ?? present;
     // One from the future is of a store that was restored from a backup since.
     if (revision < oldest || revision > present) return { type: 'missed', oldest };
-    const revisions = history?.revisions ?? [];
-    const first = revision - oldest;
-    return { type: 'revisions', revisions: revisions.slice(first, first + REVISIONS_AT_A_TIME) };
+    const first = (history?.forgotten ?? 0) + revision - oldest;
+    const places = history?.places.slice(first, first + REVISIONS_AT_A_TIME) ?? [];
+    return { type: 'revisions', revisions: places.map((place) => this.#log.at(place)) };
   }
 
   /** Calls back once, at the bucket's next change or the end of the feed. Returns how to take that back. */
@@ -115,34 +111,54 @@ export class ChangeFeed {
   #historyOf(bucket: string, revision: number): History {
     const known = this.#histories.get(bucket);
     if (known !== undefined) return known;
-    const history: History = { since: revision - 1, revisions: [], newest: revision };
+    const history: History = { since: revision - 1, places: [], forgotten: 0, newest: revision };
     this.#histories.set(bucket, history);
     return history;
   }
 
   #wake(bucket: string): void {
     const waiters = this.#waiters.get(bucket);
+    if (waiters === undefined) return;
     this.#waiters.delete(bucket);
-    for (const callback of waiters ?? []) callback();
+    for (const callback of waiters) callback();
   }
 
   #forgetOldest(): void {
-    const oldest = this.#order[this.#forgotten];
-    if (oldest === undefined) return;
-    this.#forgotten += 1;
-    this.#bytes -= sizeOf(oldest);
-    const history = this.#histories.get(oldest.bucket);
-    history?.revisions.shift();
-    if (history !== undefined) history.since = oldest.revision;
-    if (history?.newest === oldest.revision) this.#histories.delete(oldest.bucket);
-    // Now and then, so that it costs nothing for each.
-    if (this.#forgotten > this.#order.length / 2) {
-      this.#order = this.#order.slice(this.#forgotten);
-      this.#forgotten = 0;
+    const oldest = this.#log.dropOldest();
+    const history = oldest === undefined ? undefined : this.#histories.get(oldest.bucket);
+    if (oldest === undefined || history === undefined) return;
+    history.since = oldest.revision;
+    history.forgotten += 1;
+    if (history.newest === oldest.revision) {
+      this.#histories.delete(oldest.bucket);
+    } else if (history.forgotten > history.places.length / 2) {
+      // Now and then, so that it costs nothing for each.
+      history.places = history.places.slice(history.forgotten);
+      history.forgotten = 0;
     }
   }
 }
 
-function sizeOf({ changes }: Revision): number {
-  return changes.reduce((sum, { key }) => sum + 2 * key.length + CHANGE_OVERHEAD_BYTES, CHANGE_OVERHEAD_BYTES);
+/**
+ * What one commit of the engine changes. Who awaits that commit tells it then, and awaits nothing else before: so it is told in the order of
+ * the commits.
+ */
+export class ChangesOfCommit {
+  readonly #feed: ChangeFeed;
+  #all: BucketRevision[] | undefined;
+
+  constructor(feed: ChangeFeed) {
+    this.#feed = feed;
+  }
+
+  /** Within the commit. */
+  add(change: BucketRevision): void {
+    this.#feed.announce(change);
+    if (this.#all === undefined) this.#all = [change];
+    else this.#all.push(change);
+  }
+
+  areDurable(): void {
+    for (const change of this.#all ?? []) this.#feed.publish(change);
+  }
 }

@@ -8,8 +8,8 @@
 import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
 import { countBuckets } from './bucket-names.ts';
-import { ChangeFeed } from './change-feed.ts';
-import type { Change, Following, Revision } from './change-feed.ts';
+import { ChangeFeed, ChangesOfCommit } from './change-feed.ts';
+import type { Change, Following } from './change-feed.ts';
 import { Confirmer } from './confirmation.ts';
 import type { Engine, Reader, Transaction } from './engines/engine.ts';
 import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';
@@ -94,7 +94,7 @@ export class FencedStore {
       throw invalidArgument('ttlMs', 'this store was opened without a clock, so keys of it have no time to live');
     }
     let loosened: LargeValue[] = [];
-    const outcome = await this.#commitClaim(bucket, claim, (transaction, present, changed) => {
+    const outcome = await this.#commitClaim(bucket, claim, (transaction, present, changes) => {
       const before = present ?? NEW_BUCKET;
       const verdict = judgeWrite(bucket, before, claim, this.#rulesFor(before));
       if (!verdict.pass) throw new RefusedError(verdict.refusal);
@@ -115,7 +115,7 @@ export class FencedStore {
       for (const write of encoded) after = applyWrite(transaction, bucket, after, write, { nowMs, loosen });
       if (keepsTime) transaction.put(CLOCK_KEY, encodeTime(nowMs));
       transaction.put(bucketKey(bucket), encodeBucketRecord(after));
-      changed(bucket, { revision: after.revision, changes: encoded.map(changeOf) });
+      changes.add({ bucket, revision: after.revision, changes: encoded.map(changeOf) });
       return { revision: after.revision };
     });
     if ('code' in outcome) throw new RefusedError(outcome);
@@ -223,7 +223,8 @@ export class FencedStore {
         const chunks = this.#largeValues.open({ number: largeValue, bytes });
         return { revision, bytes, expiresInMs, value: chunks, close: () => chunks.close() };
       }
-      const value = reader.get(valueKey(bucket, encoded));
+      // A copy with memory of its own: a record lies beside others.
+      const value = record.value === undefined ? reader.get(valueKey(bucket, encoded)) : new Uint8Array(record.value);
       if (value?.length !== bytes) {
         throw damaged(`the value of key "${key}" in bucket "${bucket}" is not the one that was written`);
       }
@@ -291,14 +292,16 @@ export class FencedStore {
     const found = this.#engine.read((reader) => expiredKeys(reader, nowMs, MAX_EXPIRIES_A_COMMIT));
     if (found.length === 0) return 0;
     const loosened: LargeValue[] = [];
-    await this.#commit((transaction, changed) => {
+    const changes = new ChangesOfCommit(this.#feed);
+    await this.#engine.commit((transaction) => {
       const loosen = (value: LargeValue): void => {
         this.#largeValues.loosen(transaction, value);
         loosened.push(value);
       };
-      removeExpiredKeys(transaction, found, { nowMs, loosen, changed });
+      removeExpiredKeys(transaction, found, { nowMs, loosen, changed: (change) => changes.add(change) });
       transaction.put(CLOCK_KEY, encodeTime(nowMs));
     });
+    changes.areDurable();
     await this.#largeValues.loosened(loosened);
     return found.length;
   }
@@ -322,20 +325,6 @@ export class FencedStore {
     await this.#engine.close();
   }
 
-  /** What it has changed is told when it is durable, in the order of the commits: nothing but this awaits the engine's. */
-  async #commit<T>(body: (transaction: Transaction, changed: Changed) => T): Promise<T> {
-    const changes: (Revision & { readonly bucket: string })[] = [];
-    const result = await this.#engine.commit((transaction) =>
-      body(transaction, (bucket, revision) => {
-        const change = { bucket, ...revision };
-        this.#feed.announce(change);
-        changes.push(change);
-      }),
-    );
-    for (const change of changes) this.#feed.publish(change);
-    return result;
-  }
-
   /** Without a clock nothing expires. */
   #nowMs(): number {
     return this.#clock?.nowMs() ?? 0;
@@ -350,17 +339,19 @@ export class FencedStore {
   async #commitClaim<T>(
     bucket: string,
     claim: Claim | undefined,
-    body: (transaction: Transaction, before: BucketRecord | undefined, changed: Changed) => T,
+    body: (transaction: Transaction, before: BucketRecord | undefined, changes: ChangesOfCommit) => T,
   ): Promise<T> {
     let confirmed: string | undefined;
     for (;;) {
-      const outcome = await this.#commit((transaction, changed) => {
+      const changes = new ChangesOfCommit(this.#feed);
+      const outcome = await this.#engine.commit((transaction) => {
         const before = loadBucket(transaction, bucket);
         const lock = claim && this.#confirmer.lockToAsk(bucket, before ?? NEW_BUCKET, claim);
         if (lock !== undefined && lock !== confirmed) return { lock };
-        const result = body(transaction, before, changed);
+        const result = body(transaction, before, changes);
         return { result, created: before === undefined && transaction.get(bucketKey(bucket)) !== undefined };
       });
+      changes.areDurable();
       if ('result' in outcome) {
         if (outcome.created) this.#buckets += 1;
         return outcome.result;
@@ -382,8 +373,6 @@ export class FencedStore {
     });
   }
 }
-
-type Changed = (bucket: string, revision: Revision) => void;
 
 function changeOf({ key, value }: KeyWrite): Change {
   if (value === undefined) return { type: 'delete', key };

@@ -10,7 +10,7 @@ import type { Disk, DiskFile } from '@holdfast/runtime';
 import type { CommitFigures, EngineOptions, Reader, Snapshot, SnapshotEngine, Transaction } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
-import type { Get, Write } from './group-commit.ts';
+import type { Write } from './group-commit.ts';
 import { decodeRecord, encodeRecord, hasRecordAfter, JOURNAL_HEADER } from './journal-record.ts';
 import { SortedMap } from './sorted-map.ts';
 
@@ -111,10 +111,11 @@ class JournalEngine implements SnapshotEngine {
     this.#file = journal.file;
     this.#end = journal.end;
     this.#sequence = journal.sequence;
-    this.#commits = new GroupCommit(
-      async (stage) => await this.#persist(stage),
-      (error) => options.onFailure?.(error),
-    );
+    this.#commits = new GroupCommit({
+      get: (key) => this.#map.get(key),
+      persist: async (writes) => await this.#persist(writes),
+      onFailure: (error) => options.onFailure?.(error),
+    });
   }
 
   get figures(): CommitFigures {
@@ -142,8 +143,8 @@ class JournalEngine implements SnapshotEngine {
     };
   }
 
-  async commit<T>(body: (transaction: Transaction) => T): Promise<T> {
-    return await this.#commits.commit(body);
+  commit<T>(body: (transaction: Transaction) => T): Promise<T> {
+    return this.#commits.commit(body);
   }
 
   async close(): Promise<void> {
@@ -151,8 +152,7 @@ class JournalEngine implements SnapshotEngine {
     await this.#file.close();
   }
 
-  async #persist(stage: (get: Get) => readonly Write[]): Promise<void> {
-    const writes = stage((key) => this.#map.get(key));
+  async #persist(writes: readonly Write[]): Promise<void> {
     if (writes.length === 0) return;
     const record = encodeRecord(this.#sequence, writes);
     await this.#file.append(this.#end, [record]);

@@ -24,13 +24,18 @@ import type {
 } from './engine.ts';
 import { describeError, EngineError } from './engine-error.ts';
 import { GroupCommit } from './group-commit.ts';
-import type { Get, Write } from './group-commit.ts';
+import type { Write } from './group-commit.ts';
+import { readUint32 } from '../integers.ts';
 import { prepareLmdbFile } from './lmdb-file.ts';
 
 /** LMDB keeps its reader table in a second file, with `-lock` after this name. */
 export const LMDB_FILE_NAME = 'data.mdb';
 
 const CRC_BYTES = 4;
+/** Room that is kept for the values of a group; one that needs more gets its own. */
+const ROOM_BYTES = 256 * 1024;
+/** Bytes of a key that LMDB takes, with pages of 4 KiB. */
+const MAX_LMDB_KEY_BYTES = 1_978;
 
 type Database = RootDatabase<Uint8Array, Uint8Array>;
 
@@ -67,13 +72,16 @@ class LmdbEngine implements SnapshotEngine {
   readonly #commits: GroupCommit;
   readonly #reader: Reader;
   readonly #snapshots = new Set<Snapshot>();
+  /** Where the values of the group under way lie until lmdb has them. */
+  #room: Buffer = Buffer.alloc(ROOM_BYTES);
 
   constructor(database: Database, options: EngineOptions) {
     this.#database = database;
-    this.#commits = new GroupCommit(
-      async (stage) => await this.#persist(stage),
-      (error) => options.onFailure?.(error),
-    );
+    this.#commits = new GroupCommit({
+      get: (key) => this.#get(key),
+      persist: async (writes) => await this.#persist(writes),
+      onFailure: (error) => options.onFailure?.(error),
+    });
     this.#reader = { get: (key) => this.#get(key), range: (range) => this.#range(range) };
   }
 
@@ -109,8 +117,8 @@ class LmdbEngine implements SnapshotEngine {
     return snapshot;
   }
 
-  async commit<T>(body: (transaction: Transaction) => T): Promise<T> {
-    return await this.#commits.commit(body);
+  commit<T>(body: (transaction: Transaction) => T): Promise<T> {
+    return this.#commits.commit(body);
   }
 
   async close(): Promise<void> {
@@ -120,23 +128,34 @@ class LmdbEngine implements SnapshotEngine {
     await this.#database.close();
   }
 
-  async #persist(stage: (get: Get) => readonly Write[]): Promise<void> {
+  /** LMDB's own thread makes the writes, in one transaction: where one of them fails, it takes all of them back. */
+  async #persist(writes: readonly Write[]): Promise<void> {
+    if (writes.length === 0) return;
+    const length = sealedLength(writes);
+    // A group at a time is under way, so nobody else is using it. A large one has a room of its own.
+    const sealed = sealAll(writes, length > this.#room.length ? Buffer.allocUnsafeSlow(length) : this.#room);
     try {
-      // A child transaction, so that a write that fails half-way takes the whole group back.
-      await this.#database.childTransaction(() => {
-        for (const { key, value } of stage((key) => this.#get(key))) {
-          if (value === undefined) this.#database.removeSync(key);
-          else this.#database.putSync(key, seal(key, value));
+      await this.#database.batch(() => {
+        for (const { key, stored } of sealed) {
+          if (stored === undefined) void this.#database.remove(key);
+          else void this.#database.put(key, stored);
         }
       });
     } catch (error) {
       throw await commitCause(error);
     }
+    // What is read from now on has them: lmdb keeps one read transaction for several turns.
+    this.#database.resetReadTxn();
   }
 
   #get(key: Uint8Array, transaction?: ReadTransaction): Uint8Array | undefined {
-    const stored = transaction === undefined ? this.#database.getBinary(key) : this.#database.get(key, { transaction });
-    return stored === undefined ? undefined : unseal(key, stored);
+    if (transaction !== undefined) {
+      const stored = this.#database.get(key, { transaction });
+      return stored === undefined ? undefined : unseal(key, stored);
+    }
+    // What this gives is only lent, and saves memory of its own for each short record.
+    const lent = this.#database.getBinaryFast(key);
+    return lent === undefined ? undefined : unseal(key, copyOf(lent));
   }
 
   #range({ from, to, limit }: KeyRange, transaction?: ReadTransaction): Entry[] {
@@ -147,17 +166,46 @@ class LmdbEngine implements SnapshotEngine {
   }
 }
 
-function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
-  const stored = Buffer.allocUnsafe(CRC_BYTES + value.length);
-  stored.writeUInt32BE(checksum(key, value));
-  stored.set(value, CRC_BYTES);
-  return stored;
+interface SealedWrite {
+  readonly key: Uint8Array;
+  readonly stored: Uint8Array | undefined;
+}
+
+function sealedLength(writes: readonly Write[]): number {
+  let length = 0;
+  for (const { value } of writes) if (value !== undefined) length += CRC_BYTES + value.length;
+  return length;
+}
+
+/** All of them before the first is given to lmdb, which would keep those before one that it does not take. */
+function sealAll(writes: readonly Write[], room: Buffer): readonly SealedWrite[] {
+  let end = 0;
+  return writes.map(({ key, value }) => {
+    assertStorable(key);
+    if (value === undefined) return { key, stored: undefined };
+    const start = end;
+    end += CRC_BYTES + value.length;
+    room.writeUInt32BE(checksum(key, value), start);
+    room.set(value, start + CRC_BYTES);
+    return { key, stored: room.subarray(start, end) };
+  });
+}
+
+function assertStorable(key: Uint8Array): void {
+  if (key.length >= 1 && key.length <= MAX_LMDB_KEY_BYTES) return;
+  throw new RangeError(`a key of ${key.length} bytes cannot be stored; LMDB takes 1 to ${MAX_LMDB_KEY_BYTES}`);
+}
+
+/** lmdb says by `length` how much of its room the value takes. */
+function copyOf(lent: Buffer): Uint8Array {
+  const own = Buffer.allocUnsafe(lent.length);
+  own.set(lent.subarray(0, own.length));
+  return own;
 }
 
 function unseal(key: Uint8Array, stored: Uint8Array): Uint8Array {
   const value = stored.subarray(CRC_BYTES);
-  const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
-  const whole = stored.length >= CRC_BYTES && isChecksum(view.getUint32(0), key, value);
+  const whole = stored.length >= CRC_BYTES && isChecksum(readUint32(stored, 0), key, value);
   if (!whole) {
     const name = Buffer.from(key).toString('latin1');
     throw new EngineError(

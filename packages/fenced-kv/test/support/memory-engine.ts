@@ -20,9 +20,9 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
   let groups = 0;
   let released: Promise<void> = Promise.resolve();
   let slowMs = 0;
-  const commits = new GroupCommit(
-    async (stage) => {
-      const writes = stage((key) => map.get(key));
+  const commits = new GroupCommit({
+    get: (key) => map.get(key),
+    persist: async (writes) => {
       if (slowMs > 0) await new Promise((resolve) => setTimeout(resolve, slowMs));
       await Promise.resolve();
       if (failing) throw new Error('EIO: the disk is gone');
@@ -30,8 +30,8 @@ export function memoryEngine(map: SortedMap = new SortedMap()): MemoryEngine {
       groups += 1;
       await released;
     },
-    () => {},
-  );
+    onFailure() {},
+  });
   return {
     read(body) {
       commits.assertUsable();

@@ -27,7 +27,10 @@ export function encodeWrites(writes: readonly Write[]): Uint8Array {
   return bytes;
 }
 
-/** @throws EngineError DAMAGED_DATA where the bytes are nothing that {@link encodeWrites} makes of the buckets' keys */
+/**
+ * Keys and values are parts of the bytes, which nobody changes. @throws EngineError DAMAGED_DATA where the bytes are nothing that
+ * {@link encodeWrites} makes of the buckets' keys
+ */
 export function decodeWrites(bytes: Uint8Array): readonly Write[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const writes: Write[] = [];
@@ -38,10 +41,9 @@ export function decodeWrites(bytes: Uint8Array): readonly Write[] {
     const valueLength = view.getUint32(position + 4);
     const end = keyEnd + (valueLength === REMOVED ? 0 : valueLength);
     if (end > bytes.length) throw unreadable();
-    // The engine may keep them, and the bytes may be a view of something larger.
-    const key = new Uint8Array(bytes.subarray(position + HEADER_BYTES, keyEnd));
+    const key = bytes.subarray(position + HEADER_BYTES, keyEnd);
     if (key.length === 0 || isReplicaKey(key)) throw unreadable();
-    writes.push({ key, value: valueLength === REMOVED ? undefined : new Uint8Array(bytes.subarray(keyEnd, end)) });
+    writes.push({ key, value: valueLength === REMOVED ? undefined : bytes.subarray(keyEnd, end) });
     position = end;
   }
   return writes;

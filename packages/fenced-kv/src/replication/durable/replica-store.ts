@@ -1,6 +1,7 @@
 /**
  * The disk of a replica: its log, its buckets, and what it has installed, in one engine. Writes happen in the order in which they are
- * asked for, each as one commit, and are durable when they resolve. What is still under way at a power failure is lost from the end.
+ * asked for, each as one commit, and are durable when they resolve. What is still under way at a power failure is lost from the end. Nobody
+ * waits for the buckets, since the log has all that they lack: they are brought up to date now and then.
  */
 
 import type { Engine, Reader, Transaction } from '../../engines/engine.ts';
@@ -27,11 +28,24 @@ import {
 const PART_BYTES = 256 * 1024;
 /** Keys that are looked at, or removed, at once: values have up to 1 MiB. */
 const KEYS_AT_A_TIME = 16;
+/** Writes that the buckets may lack before they are brought up to date. */
+const MAX_LACKING_WRITES = 1_024;
+/** The same, of their keys and values. */
+const MAX_LACKING_BYTES: number = 4 * 1024 * 1024;
 
 type Job =
   | { readonly type: 'commit'; readonly body: (transaction: Transaction) => void }
   | { readonly type: 'drop'; readonly record: ReplicaRecord };
 type Waiting = Job & { readonly resolve: () => void; readonly reject: (error: unknown) => void };
+
+interface Lacking {
+  upTo: number;
+  bytes: number;
+  readonly writes: Write[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  readonly ended: Promise<void>;
+}
 
 const ADOPTED: LogBase = { index: 1, epoch: 0 };
 
@@ -41,6 +55,8 @@ export class ReplicaStore {
   #record: ReplicaRecord;
   readonly #waiting: Waiting[] = [];
   #draining = false;
+  /** What the buckets lack, and nobody has asked the disk for yet. */
+  #lacking: Lacking | undefined;
 
   private constructor(engine: Engine, record: ReplicaRecord) {
     this.#engine = engine;
@@ -102,6 +118,8 @@ export class ReplicaStore {
 
   /** Resolves when all of it is durable. Rejects with EngineError, after which the replica must stop. */
   async persist(write: DurableWrite): Promise<void> {
+    // A copy makes other buckets, of which these writes are no part.
+    if (write.copy !== undefined) this.flush();
     const before = this.#record;
     const after = recordAfter(before, write);
     this.#record = after;
@@ -116,14 +134,33 @@ export class ReplicaStore {
     });
   }
 
-  /** Brings the buckets to `upTo`. The writes are those of the entries that they lack, in their order. */
+  /**
+   * Brings the buckets to `upTo`: with {@link flush}, or when they lack enough. The writes are those of the entries that they lack, in their
+   * order. Resolves when that is durable.
+   */
   async apply(upTo: number, writes: readonly Write[]): Promise<void> {
-    const after = { ...this.#record, applied: upTo };
+    const lacking = (this.#lacking ??= newLacking());
+    lacking.upTo = upTo;
+    for (const write of writes) {
+      lacking.writes.push(write);
+      lacking.bytes += write.key.length + (write.value?.length ?? 0);
+    }
+    if (lacking.writes.length >= MAX_LACKING_WRITES || lacking.bytes >= MAX_LACKING_BYTES) this.flush();
+    await lacking.ended;
+  }
+
+  /** Brings the buckets up to date. */
+  flush(): void {
+    const lacking = this.#lacking;
+    if (lacking === undefined) return;
+    this.#lacking = undefined;
+    const after = { ...this.#record, applied: lacking.upTo };
     this.#record = after;
-    await this.#commit((transaction) => {
-      applyWrites(transaction, writes);
+    const applying = this.#commit((transaction) => {
+      applyWrites(transaction, lacking.writes);
       transaction.put(REPLICA_KEY, encodeReplica(after));
     });
+    applying.then(lacking.resolve, lacking.reject);
   }
 
   /** A part of the buckets as they are now, durably. */
@@ -189,6 +226,14 @@ export class ReplicaStore {
     if (this.#record.dropping) this.#record = done;
     await this.#engine.commit((transaction) => transaction.put(REPLICA_KEY, encodeReplica(done)));
   }
+}
+
+function newLacking(): Lacking {
+  let [resolve, reject]: [() => void, (error: unknown) => void] = [() => {}, () => {}];
+  const ended = new Promise<void>((onEnd, onError) => {
+    [resolve, reject] = [onEnd, onError];
+  });
+  return { upTo: 0, bytes: 0, writes: [], resolve, reject, ended };
 }
 
 function runAll(jobs: readonly Waiting[], transaction: Transaction): void {

@@ -20,7 +20,7 @@ import type {
 } from '../core/index.ts';
 import { Overlay } from './overlay.ts';
 import { decodeWrites, encodeWrites } from './payload.ts';
-import { bucketsOf } from './replica-keys.ts';
+import { bucketsOf, isReplicaKey } from './replica-keys.ts';
 import type { ReplicaStore } from './replica-store.ts';
 import { ReplicatedEngine } from './replicated-engine.ts';
 import { Tickets } from './tickets.ts';
@@ -100,6 +100,11 @@ export class Replica {
       read: (body) => snapshot.read((reader) => body(above.over(bucketsOf(reader)))),
       close: () => snapshot.close(),
     };
+  }
+
+  /** Brings the buckets up to what is committed, where nothing else is to be written. */
+  flush(): void {
+    if (!this.#failed) this.#store.flush();
   }
 
   /** A failure is told to {@link ReplicaPorts.failed}, and nothing happens any more. */
@@ -212,12 +217,17 @@ export class Replica {
   }
 
   #serve(epoch: Epoch): void {
+    const get = (key: Uint8Array): Uint8Array | undefined =>
+      this.#unapplied.get(key, (each) =>
+        isReplicaKey(each) ? undefined : this.#engine.read((reader) => reader.get(each)),
+      );
     const primary = new ReplicatedEngine({
       read: (body) => this.#engine.read((reader) => body(this.#unapplied.over(bucketsOf(reader)))),
-      propose: (writes) => {
+      get,
+      propose: async (writes) => {
         const { ticket, ended } = this.#tickets.draw();
         this.step({ type: 'propose', ticket, payload: encodeWrites(writes) });
-        return { index: this.#core.status.lastIndex, committed: ended };
+        await ended;
       },
       confirm: async () => {
         const { ticket, ended } = this.#tickets.draw();

@@ -44,7 +44,9 @@ beforeEach(async () => {
       { index: 3, epoch: 7, payload: encodeWrites([write(KEY, 'new'), write(GONE, undefined)]) },
     ],
   });
-  await store.apply(2, first);
+  const applying = store.apply(2, first);
+  store.flush();
+  await applying;
 });
 
 describe('the buckets of a replica that does not run', () => {

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Engine } from '../../../src/engines/engine.ts';
 import { openLmdbEngine } from '../../../src/engines/lmdb-engine.ts';
+import type { Write } from '../../../src/engines/group-commit.ts';
 import { FencedStore } from '../../../src/fenced-store.ts';
 import { SortedMap } from '../../../src/engines/sorted-map.ts';
 import type { DurableWrite, Entry } from '../../../src/replication/core/index.ts';
@@ -37,6 +38,13 @@ function keysOf(engine: Engine): string[] {
   return engine.read((reader) => reader.range(range).map(({ key }) => new TextDecoder().decode(key)));
 }
 
+/** As at the next write of the log. */
+async function applied(store: ReplicaStore, upTo: number, writes: readonly Write[]): Promise<void> {
+  const applying = store.apply(upTo, writes);
+  store.flush();
+  await applying;
+}
+
 async function onLmdb(test: (open: () => Promise<Engine>) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'fenced-kv-'));
   try {
@@ -62,7 +70,7 @@ describe.each([
       await store.persist({ ...NOTHING, installed: 57 });
       await store.persist({ ...NOTHING, entries: [entry(1, 57), entry(2, 57), entry(3, 57), entry(4, 57)] });
       await store.persist({ ...NOTHING, truncateFrom: 4, entries: [entry(4, 57), entry(5, 57)] });
-      await store.apply(3, [{ key: bytes('key-2'), value: bytes('value 2') }]);
+      await applied(store, 3, [{ key: bytes('key-2'), value: bytes('value 2') }]);
       await store.persist({ ...NOTHING, base: { index: 2, epoch: 57 } });
       await engine.close();
       const again = await open();
@@ -86,12 +94,12 @@ describe.each([
       const store = await ReplicaStore.open(engine, () => 'r1');
       const value = new Uint8Array(40_000).fill(7);
       for (let number = 0; number < 40; number += 1) {
-        await store.apply(0, [{ key: bytes(`key-${number}`), value }]);
+        await applied(store, 0, [{ key: bytes(`key-${number}`), value }]);
       }
       const other = memoryEngine();
       const copy = await ReplicaStore.open(other, () => 'r2');
       await copy.persist({ ...NOTHING, installed: 57, entries: [entry(1, 57), entry(2, 57)] });
-      await copy.apply(2, [{ key: bytes('old'), value: bytes('gone with the first part') }]);
+      await applied(copy, 2, [{ key: bytes('old'), value: bytes('gone with the first part') }]);
       void copy.persist({ ...NOTHING, copy: { step: 'drop', epoch: 57, copy: 1, cursor: '' } });
       let parts = 0;
       for (let part = store.readPart(''); ; part = store.readPart(part.to)) {
@@ -134,13 +142,57 @@ describe('a replica that is asked for more than the engine takes at once', () =>
   });
 });
 
+describe('the buckets of a replica', () => {
+  const write = (number: number, bytesOfValue = 10): Write => ({
+    key: bytes(`key-${number}`),
+    value: new Uint8Array(bytesOfValue).fill(7),
+  });
+
+  it('are brought up to date when that is asked for, and no write of the log does it before', async () => {
+    const engine = memoryEngine();
+    const store = await ReplicaStore.open(engine, () => 'r1');
+    const { groups } = engine;
+    const applying = [store.apply(1, [write(1)]), store.apply(2, [write(2)])];
+    await store.persist({ ...NOTHING, entries: [entry(1, 0), entry(2, 0), entry(3, 0)] });
+    expect([engine.groups - groups, keysOf(engine)]).toEqual([1, []]);
+    expect((await ReplicaStore.open(engine, () => 'r1')).load().applied).toBe(0);
+    store.flush();
+    await Promise.all(applying);
+    expect(keysOf(engine)).toEqual(['key-1', 'key-2']);
+    expect((await ReplicaStore.open(engine, () => 'r1')).load()).toMatchObject({ applied: 2, entries: { length: 3 } });
+  });
+
+  it('lack no more than a bound, of writes and of bytes', async () => {
+    const engine = memoryEngine();
+    const store = await ReplicaStore.open(engine, () => 'r1');
+    for (let number = 1; number < 1_024; number += 1) void store.apply(number, [write(number)]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(keysOf(engine)).toEqual([]);
+    await store.apply(1_024, [write(1_024)]);
+    expect(keysOf(engine)).toHaveLength(1_024);
+    void store.apply(1_025, [write(2_000, 3 * 1024 * 1024)]);
+    await store.apply(1_026, [write(2_001, 1024 * 1024)]);
+    expect(keysOf(engine)).toHaveLength(1_026);
+  });
+
+  it('have what they lacked before a copy takes their place', async () => {
+    const engine = memoryEngine();
+    const store = await ReplicaStore.open(engine, () => 'r1');
+    const applying = store.apply(1, [write(1)]);
+    const dropping = store.persist({ ...NOTHING, copy: { step: 'drop', epoch: 57, copy: 1, cursor: '' } });
+    await Promise.all([applying, dropping]);
+    expect(keysOf(engine)).toEqual([]);
+    expect(store.load()).toMatchObject({ applied: 0, copy: { epoch: 57, copy: 1, cursor: '' } });
+  });
+});
+
 describe('a replica whose buckets were being dropped', () => {
   it('goes on with that at its next start', async () => {
     const map = new SortedMap();
     const engine = memoryEngine(map);
     const store = await ReplicaStore.open(engine, () => 'r1');
     for (let number = 0; number < 100; number += 1)
-      await store.apply(0, [{ key: bytes(`key-${number}`), value: bytes('v') }]);
+      await applied(store, 0, [{ key: bytes(`key-${number}`), value: bytes('v') }]);
     let commits = 0;
     const dying: Engine = {
       ...engine,

@@ -11,6 +11,8 @@ import type { ReplicatedEngine } from '../../../../src/replication/durable/index
 const DATA = '/data/fenced-kv';
 const GROUP = ['r1', 'r2', 'r3'];
 const MAX_LATENCY_MS = 4;
+/** How long after a message the buckets are brought up to date: a node does so now and then. */
+const FLUSH_MS = 10;
 
 interface Member {
   replica: Replica | undefined;
@@ -61,8 +63,18 @@ export class Group {
         maxInFlightAppends: 2,
         ...this.#options.limits,
       };
+      let flushing = false;
+      const flushSoon = (): void => {
+        if (flushing) return;
+        flushing = true;
+        this.world.after(FLUSH_MS, () => {
+          flushing = false;
+          member.replica?.flush();
+        });
+      };
       member.replica = new Replica(engine, store, options, {
         send: (to, message) => {
+          flushSoon();
           if (member.cut) return;
           this.world.after(this.#latency(), () => {
             const other = this.#members.get(to);

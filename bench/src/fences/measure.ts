@@ -20,7 +20,7 @@ import {
   type PairPlan,
 } from './plans.ts';
 import { PAIR_SOURCES } from './sources.ts';
-import { timeFailOvers } from './stores/fail-over.ts';
+import { FAIL_OVER_TRIALS, timeFailOvers } from './stores/fail-over.ts';
 import type { Trips } from './trips.ts';
 
 /** Writes of which the round trips are counted. The most of one counts. */
@@ -139,9 +139,9 @@ async function measureFailOver(run: BenchRun): Promise<void> {
   mkdirSync(directory, { recursive: true });
   const { each, worst, target } = FAIL_OVER_ROWS;
   const times: number[] = [];
-  await timeFailOvers(directory, run.effort.killTrials, (ms) => {
+  await timeFailOvers(directory, (ms) => {
     times.push(ms);
-    run.say(`${each}: trial ${times.length} of ${run.effort.killTrials}: ${Math.round(ms)} ms`);
+    run.say(`${each}: trial ${times.length} of ${FAIL_OVER_TRIALS}: ${Math.round(ms)} ms`);
     put(run, each, times.map(counted), { unit: 'ms', target });
     put(run, worst, [counted(Math.max(...times))], { unit: 'ms', target });
   });

@@ -75,6 +75,8 @@ export class ReplicaNode {
   readonly #minInSync: number;
   /** When each of the others has said something, or was given its time anew. */
   readonly #heardMs = new Map<ReplicaId, number>();
+  /** Since when there has been no connection to or from it. */
+  readonly #lostMs = new Map<ReplicaId, number>();
   /** When each has said something. */
   readonly #saidMs = new Map<ReplicaId, number>();
   /** When a majority was heard last, or was given its time. */
@@ -124,6 +126,7 @@ export class ReplicaNode {
     const node = new ReplicaNode(options, deps);
     const { group, listen, peers, secret } = options;
     const { network, clock, random, logger } = deps;
+    for (const replica of peers.keys()) node.#lostMs.set(replica, clock.monotonicMs());
     node.#links = await PeerLinks.open(
       { group, self: deps.store.id, listen, peers, secret },
       {
@@ -136,7 +139,11 @@ export class ReplicaNode {
           node.#saidMs.set(from, clock.monotonicMs());
           node.#replica.step({ type: 'message', from, message });
         },
-        connected: (replica) => node.#replica.step({ type: 'connected', replica }),
+        connected: (replica) => {
+          node.#lostMs.delete(replica);
+          node.#replica.step({ type: 'connected', replica });
+        },
+        disconnected: (replica) => node.#lostMs.set(replica, clock.monotonicMs()),
       },
     );
     node.#probeLater();
@@ -155,6 +162,7 @@ export class ReplicaNode {
   /** This replica holds the group's lock under `token`; the configuration was read after it was granted. */
   elected(token: Epoch, configuration: VersionedConfiguration): void {
     this.#replica.step({ type: 'elected', token, configuration });
+    this.#probe();
   }
 
   /** What a watch of the configuration node has told. */
@@ -194,27 +202,34 @@ export class ReplicaNode {
   }
 
   #probe(): void {
+    this.#replica.flush();
     const leads = this.#replica.status.role !== 'replica';
     const nowMs = this.#deps.clock.monotonicMs();
     const removalMs = this.#options.removalMs ?? DEFAULT_REMOVAL_MS;
-    // Who becomes primary gives each of the others its time, and so does one that was stopped itself.
-    const anew = (leads && !this.#leads) || nowMs - this.#probedMs > removalMs / 2;
+    const wasStopped = nowMs - this.#probedMs > removalMs / 2;
+    const begins = leads && !this.#leads;
     this.#probedMs = nowMs;
-    for (const replica of this.#options.peers.keys()) {
-      const heardMs = this.#heardMs.get(replica);
-      if (heardMs === undefined || anew) {
-        this.#heardMs.set(replica, nowMs);
-      } else if (leads && nowMs - heardMs >= removalMs) {
-        this.#heardMs.set(replica, nowMs);
-        this.#deps.logger.warn({ replica, silentMs: Math.round(nowMs - heardMs) }, 'a replica gives no sign of life');
-        this.#replica.step({ type: 'suspect', replica });
-        this.#links?.reset(replica);
-      }
-    }
     this.#leads = leads;
+    for (const replica of this.#options.peers.keys()) {
+      // Who was stopped itself gives each of the others its time anew.
+      if (wasStopped && this.#lostMs.has(replica)) this.#lostMs.set(replica, nowMs);
+      const lostMs = this.#lostMs.get(replica);
+      // So does who becomes primary, but not to one that nothing has connected it with for that time: it is gone.
+      const givenMs = begins && lostMs !== undefined ? lostMs : nowMs;
+      if (wasStopped || begins || !this.#heardMs.has(replica)) this.#heardMs.set(replica, givenMs);
+      const silentMs = nowMs - (this.#heardMs.get(replica) ?? nowMs);
+      if (leads && silentMs >= removalMs) this.#suspect(replica, nowMs, silentMs);
+    }
     if (!leads) return;
-    this.#checkMajority(nowMs, { anew, removalMs });
+    this.#checkMajority(nowMs, { anew: wasStopped || begins, removalMs });
     this.#replica.step({ type: 'probe' });
+  }
+
+  #suspect(replica: ReplicaId, nowMs: number, silentMs: number): void {
+    this.#heardMs.set(replica, nowMs);
+    this.#deps.logger.warn({ replica, silentMs: Math.round(silentMs) }, 'a replica gives no sign of life');
+    this.#replica.step({ type: 'suspect', replica });
+    this.#links?.reset(replica);
   }
 
   #checkMajority(nowMs: number, { anew, removalMs }: { readonly anew: boolean; readonly removalMs: number }): void {

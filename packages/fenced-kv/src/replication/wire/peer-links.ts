@@ -42,6 +42,8 @@ interface PeerLinksDeps {
   message(from: ReplicaId, message: Message): void;
   /** A connection from or to the replica counts from now on: what was under way to it, or from it, may be lost. */
   connected(replica: ReplicaId): void;
+  /** There is no connection from or to the replica any more. @default nothing */
+  readonly disconnected?: (replica: ReplicaId) => void;
 }
 
 export class PeerLinks {
@@ -145,7 +147,10 @@ export class PeerLinks {
       },
       close: () => {
         late.cancel();
-        if (this.#dialed.get(replica) === connection) this.#dialed.delete(replica);
+        if (this.#dialed.get(replica) === connection) {
+          this.#dialed.delete(replica);
+          this.#lost(replica);
+        }
         this.#dialLater(replica);
       },
     });
@@ -182,9 +187,15 @@ export class PeerLinks {
       },
       close: () => {
         late.cancel();
-        if (from !== undefined && this.#accepted.get(from) === connection) this.#accepted.delete(from);
+        if (from === undefined || this.#accepted.get(from) !== connection) return;
+        this.#accepted.delete(from);
+        this.#lost(from);
       },
     });
+  }
+
+  #lost(replica: ReplicaId): void {
+    if (!this.#closed && !this.#dialed.has(replica) && !this.#accepted.has(replica)) this.#deps.disconnected?.(replica);
   }
 
   #checked(hello: Hello): Hello {

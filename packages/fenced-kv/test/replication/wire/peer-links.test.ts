@@ -12,6 +12,7 @@ interface Peer {
   readonly links: PeerLinks;
   readonly heard: (readonly [from: string, message: Message])[];
   readonly connected: string[];
+  readonly disconnected: string[];
   readonly warnings: string[];
 }
 
@@ -24,6 +25,7 @@ async function open(
   const peer = {
     heard: new Array<readonly [string, Message]>(),
     connected: new Array<string>(),
+    disconnected: new Array<string>(),
     warnings: new Array<string>(),
   };
   const peers = new Map(IDS.filter((each) => each !== id).map((each) => [each, `${each}:${PORT}`]));
@@ -40,6 +42,7 @@ async function open(
         },
         message: (from, message) => peer.heard.push([from, message]),
         connected: (replica) => peer.connected.push(replica),
+        disconnected: (replica) => peer.disconnected.push(replica),
       },
     ),
   );
@@ -84,6 +87,16 @@ describe('links between replicas', () => {
     await world.run({ until: () => first.connected.filter((id) => id === 'r2').length >= 2, maxMs: 60_000 });
     first.links.send('r2', install(57));
     await world.run({ until: () => again.heard.length === 1, maxMs: 60_000 });
+  });
+
+  it('say that nothing connects them with a replica whose process has ended, once the last connection is gone', async () => {
+    const world = new SimWorld({ seed: 7 });
+    const [first, second] = await openAll(world);
+    await world.run({ until: () => first.connected.length >= 4 && second.connected.length >= 4 });
+    expect(first.disconnected).toEqual([]);
+    world.host('r2').kill();
+    await world.run({ forMs: 3_000 });
+    expect(first.disconnected).toEqual(['r2']);
   });
 
   it('connect anew to a replica that is silent, when they are told so', async () => {

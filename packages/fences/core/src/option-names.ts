@@ -9,12 +9,12 @@ import { FenceError } from './errors.ts';
  * checkOptionNames('fence', options, { signal: true, timeoutMs: true });
  */
 export function checkOptionNames(what: string, options: unknown, known: Readonly<Record<string, true>>): void {
-  const names = Object.keys(known).join(', ');
+  const names = (): string => Object.keys(known).join(', ');
   if (typeof options !== 'object' || options === null) {
-    throw new FenceError('INVALID_ARGUMENT', `${what} takes an object with options, ${names}; it was given another`);
+    throw new FenceError('INVALID_ARGUMENT', `${what} takes an object with options, ${names()}; it was given another`);
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;
-    throw new FenceError('INVALID_ARGUMENT', `${what} has no option ${JSON.stringify(name)}; known are ${names}`);
+    throw new FenceError('INVALID_ARGUMENT', `${what} has no option ${JSON.stringify(name)}; known are ${names()}`);
   }
 }

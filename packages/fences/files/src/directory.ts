@@ -5,21 +5,13 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm, stat, type FileHandle } from 'node:fs/promises';
+import { constants, existsSync, statSync } from 'node:fs';
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FenceError } from '@holdfast/fence';
 import { codeOf, Recent, told } from '@holdfast/fence/adapter';
-import {
-  decodeManifest,
-  encodeManifest,
-  MAX_RECENT,
-  type Leftover,
-  type Loaded,
-  type Manifest,
-  type ManifestFile,
-  type ManifestStore,
-} from '@holdfast/fence-manifest';
+import { decodeManifest, encodeManifest, MAX_RECENT } from '@holdfast/fence-manifest';
+import type { Leftover, Loaded, Manifest, ManifestFile, ManifestStore } from '@holdfast/fence-manifest';
 import { asFenceError } from './errors.ts';
 
 const DIGITS = 16;
@@ -31,12 +23,13 @@ const MAX_SLUG = 40;
 /** How often a manifest is looked for that is collected while it is read. */
 const MAX_LOOKS = 20;
 
-/** Manifests as they were read last, by their folders. */
+/** Manifests as they were read last, by root and scope. */
 const remembered = new Recent<Remembered>(1_000);
 
 const nameOf = (number: number): string => String(number).padStart(DIGITS, '0');
 
-type Remembered = Loaded & { readonly mark: string };
+/** Where it is and what it is known by, and where the next one would be. */
+type Remembered = Loaded & { readonly path: string; readonly mark: string; readonly next: string };
 
 export class DirectoryStore implements ManifestStore {
   readonly #root: string;
@@ -53,13 +46,13 @@ export class DirectoryStore implements ManifestStore {
   }
 
   async load(scope: string): Promise<Loaded | undefined> {
-    const before = remembered.get(this.folder(scope));
-    if (before !== undefined && (await this.#isHighest(scope, before))) return before;
+    const before = remembered.get(this.#place(scope));
+    if (before !== undefined && isHighest(before)) return before;
     for (let looks = 1; ; looks += 1) {
       const number = await this.#highest(scope);
       if (number === 0) return undefined;
       const path = this.#version(scope, number);
-      const mark = await markOf(path);
+      const mark = markOf(path);
       const text = await ifThere(path, readFile(path, 'utf8'));
       if (text !== undefined) return this.#remembered(scope, number, mark, decodeManifest(text, path));
       if (looks >= MAX_LOOKS) throw new FenceError('RESOURCE', `${path} vanishes: does somebody delete files there?`);
@@ -89,7 +82,7 @@ export class DirectoryStore implements ManifestStore {
       await this.#collectVersions(scope, highest);
       // With a higher one there, the number was perhaps used and collected before: the ids in the highest one tell.
       if (highest !== number) return false;
-      this.#remembered(scope, number, await markOf(this.#version(scope, number)), manifest);
+      this.#remembered(scope, number, markOf(this.#version(scope, number)), manifest);
       return true;
     });
   }
@@ -131,15 +124,14 @@ export class DirectoryStore implements ManifestStore {
   }
 
   #remembered(scope: string, number: number, mark: string, manifest: Manifest): Loaded {
-    const found = { manifest, version: String(number), mark };
-    remembered.set(this.folder(scope), found);
+    const [path, next] = [this.#version(scope, number), this.#version(scope, number + 1)];
+    const found = { manifest, version: String(number), path, mark, next };
+    remembered.set(this.#place(scope), found);
     return found;
   }
 
-  /** Whoever takes the next number does so while this one is there: the lowest are collected first. */
-  async #isHighest(scope: string, { version, mark }: Remembered): Promise<boolean> {
-    const next = await markOf(this.#version(scope, Number(version) + 1));
-    return next === '' && (await markOf(this.#version(scope, Number(version)))) === mark;
+  #place(scope: string): string {
+    return `${this.#root}\0${scope}`;
   }
 
   /** Almost always they are there. */
@@ -259,10 +251,22 @@ async function synced<Result>(
   }
 }
 
+/**
+ * Whoever takes the next number does so while this one is there: the lowest are collected first. Both questions are asked in this turn: a local
+ * file system answers them in microseconds, and the pool of threads may be behind a sync of the disk.
+ */
+function isHighest({ path, mark, next }: Remembered): boolean {
+  return !existsSync(next) && markOf(path) === mark;
+}
+
 /** By what a file differs from another that has its name later; '' where there is none. */
-async function markOf(path: string): Promise<string> {
-  const found = await ifThere(path, stat(path, { bigint: true }));
-  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+function markOf(path: string): string {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+  } catch (error) {
+    throw asFenceError(error, 'read', path);
+  }
 }
 
 /** A new name is durable when its directory is. */

@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
-import { checkBody, withCutoff, type Cutoff } from '@holdfast/fence/adapter';
+import { checkBody, withLimit, type Cutoff } from '@holdfast/fence/adapter';
 import { EMPTY, following, MAX_RECENT, type Manifest, type ManifestFile } from './manifest.ts';
-import { checkArguments, type InstallOptions } from './options.ts';
+import { LIMIT, type InstallOptions } from './options.ts';
 import type { Loaded, ManifestStore } from './store.ts';
 import { Outdated, type Transaction, type TransactionOf } from './transaction.ts';
 
@@ -61,16 +61,12 @@ export async function fenceBy<Store extends ManifestStore, Tx extends Transactio
   });
 }
 
-const ENDED = 'the call was ended by a signal before it published; nothing was written';
-
 async function withCall<Store extends ManifestStore, Result>(
   what: 'fence' | 'install',
   of: FenceCall<Store>,
   run: (call: Call<Store>) => Promise<Result>,
 ): Promise<Result> {
-  const waitMs = checkArguments(what, of);
-  const begun = async (cutoff: Cutoff): Promise<Result> => await run(new Call(of, cutoff, waitMs));
-  return await withCutoff(of.holder, of.options.signal, begun, ENDED);
+  return await withLimit(what, LIMIT, of, (cutoff, waitMs) => run(new Call(of, cutoff, waitMs)));
 }
 
 class Call<Store extends ManifestStore> {

@@ -1,7 +1,6 @@
 /** The options of a call, and the checks of its arguments: nothing is sent before all are well-formed. */
 
-import type { Holder } from '@holdfast/fence';
-import { checkCall, checkMs, invalid } from '@holdfast/fence/adapter';
+import { invalid } from '@holdfast/fence/adapter';
 
 export interface InstallOptions {
   /** Ends the call, besides the holder's own signal. */
@@ -13,23 +12,10 @@ export interface InstallOptions {
   readonly waitMs?: number | undefined;
 }
 
-const DEFAULT_WAIT_MS = 30_000;
+const ENDED = 'the call was ended by a signal before it published; nothing was written';
+export const LIMIT = { name: 'waitMs', defaultMs: 30_000, ended: ENDED } as const;
 /** The longest name of a file, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 500;
-
-interface Arguments {
-  readonly scope: string;
-  readonly holder: Holder;
-  readonly options: InstallOptions;
-}
-
-/** @returns `waitMs`. @throws FenceError INVALID_ARGUMENT */
-export function checkArguments(what: 'fence' | 'install', of: Arguments): number {
-  checkCall(what, of, { signal: true, waitMs: true });
-  const { waitMs = DEFAULT_WAIT_MS } = of.options;
-  checkMs('waitMs', waitMs);
-  return waitMs;
-}
 
 /** @throws FenceError INVALID_ARGUMENT */
 export function checkName(name: unknown): asserts name is string {

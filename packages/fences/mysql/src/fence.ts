@@ -5,18 +5,8 @@
 
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
 import { invalid, succeeds, told } from '@holdfast/fence/adapter';
-import {
-  borrow,
-  Borrowed,
-  fenceOn,
-  installOn,
-  type Database,
-  type Doing,
-  type FencedSession,
-  type FenceOptions,
-  type InstallOptions,
-  type Opened,
-} from '@holdfast/fence-sql';
+import { borrow, Borrowed, fenceOn, installOn } from '@holdfast/fence-sql';
+import type { Database, Doing, FencedSession, FenceOptions, InstallOptions, Opened } from '@holdfast/fence-sql';
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise';
 import { GUARDED, isOpen, watched } from './endings.ts';
 import { asBodyError, asFenceError, DEADLOCK, numberOf } from './errors.ts';

@@ -21,6 +21,9 @@ const TIMEOUT_STATES = ['55P03', '57014', '25P03'];
 const TIMEOUT_MESSAGE = 'Query read timeout';
 /** Serialization failures, and deadlocks. */
 const AGAIN_STATES = ['40001', '40P01'];
+/** Of a schema, table or function that there is not. */
+const MISSING_STATES = ['3F000', '42P01', '42883'];
+const MISSING = 'the database has no schema holdfast for tokens: run migrate(pool), or the SQL of SCHEMA_SQL, once';
 const PERMISSION_ADVICE = '; GRANT USAGE ON SCHEMA holdfast to the role, and run migrate as its owner';
 
 export function isConnectionError(error: unknown): boolean {
@@ -35,6 +38,7 @@ export function asFenceError(error: unknown, { doing, scope, token }: About): Fe
   if (isConnectionError(error)) return connectionError(error, committing);
   const givenUp = messageOf(error) === TIMEOUT_MESSAGE;
   if (givenUp || TIMEOUT_STATES.includes(code)) return timeoutError(error, doing, committing && givenUp);
+  if (MISSING_STATES.includes(code)) return new FenceError('SCHEMA_MISSING', MISSING, { cause });
   switch (code) {
     case STATES.stale:
       return new StaleTokenError(scope, token, Number(textIn(error, 'detail')), { cause });
@@ -47,13 +51,6 @@ export function asFenceError(error: unknown, { doing, scope, token }: About): Fe
       const by = '@holdfast/fence-postgresql';
       return schemaVersionError('the schema holdfast is', { found, known: SCHEMA_VERSION, by }, { cause });
     }
-    // A schema, table or function that there is not.
-    case '3F000':
-    case '42P01':
-    case '42883': {
-      const text = 'the database has no schema holdfast for tokens: run migrate(pool), or the SQL of SCHEMA_SQL, once';
-      return new FenceError('SCHEMA_MISSING', text, { cause });
-    }
     default:
       return refusedError(error, doing, AGAIN_STATES.includes(code), code === '42501' ? PERMISSION_ADVICE : '');
   }
@@ -61,15 +58,16 @@ export function asFenceError(error: unknown, { doing, scope, token }: About): Fe
 
 /** What a body rejects with stays as it is, unless it is of the fence or of the connection. */
 export function asBodyError(error: unknown, scope: string): unknown {
-  const cause = error;
   if (codeOf(error) === STATES.tokenRequired) {
     const text = `${messageOf(error)}; this transaction is under one of ${JSON.stringify(scope)}`;
-    return new FenceError('TOKEN_REQUIRED', text, { cause });
+    return new FenceError('TOKEN_REQUIRED', text, { cause: error });
   }
   if (codeOf(error) === '25P03') {
     const text = 'the transaction was without a statement for longer than idleMs, and the database ended it';
-    return new FenceError('TIMEOUT', `${text}; nothing was written`, { cause });
+    return new FenceError('TIMEOUT', `${text}; nothing was written`, { cause: error });
   }
   if (!isConnectionError(error)) return error;
-  return new FenceError('CONNECTION', 'the database went away before the commit; nothing was written', { cause });
+  return new FenceError('CONNECTION', 'the database went away before the commit; nothing was written', {
+    cause: error,
+  });
 }

@@ -5,19 +5,8 @@
 
 import { FenceError, floorOf, type Holder } from '@holdfast/fence';
 import { codeOf, InstalledFloors, invalid, succeeds, told } from '@holdfast/fence/adapter';
-import {
-  borrow,
-  Borrowed,
-  fenceOn,
-  installOn,
-  statementsThatBegin,
-  type Database,
-  type Doing,
-  type FencedSession,
-  type FenceOptions,
-  type InstallOptions,
-  type Opened,
-} from '@holdfast/fence-sql';
+import { borrow, Borrowed, fenceOn, installOn, statementsThatBegin } from '@holdfast/fence-sql';
+import type { Database, Doing, FencedSession, FenceOptions, InstallOptions, Opened } from '@holdfast/fence-sql';
 import type { Pool, PoolClient } from 'pg';
 import { asBodyError, asFenceError, isConnectionError } from './errors.ts';
 import { SCHEMA_VERSION, STATES } from './sql.ts';
@@ -26,16 +15,18 @@ import { SCHEMA_VERSION, STATES } from './sql.ts';
 export interface Statements {
   /** $1 the version of the schema, $2 the scope, $3 the token, $4 the floor, $5 milliseconds to wait. */
   readonly install: string;
-  /** $1 to $4 as those of `install`, $5 milliseconds without a statement. Sent with BEGIN. */
+  /** $1 to $4 as those of `install`. Sent with BEGIN ISOLATION LEVEL READ COMMITTED. */
   readonly enter: string;
+  /** Sent with that of another level. */
+  readonly enterSnapshot: string;
 }
 
 export const STATEMENTS: Statements = {
   install: 'SELECT holdfast.fence_install($1, $2, $3, $4, $5)',
-  enter: 'SELECT holdfast.fence_enter($1, $2, $3, $4, $5)',
+  enter: 'SELECT holdfast.fence_verify($1, $2, $3, $4)',
+  enterSnapshot: 'SELECT holdfast.fence_enter($1, $2, $3, $4, $5)',
 };
 
-/** A token that was reset, or a row that changed while the transaction began, at higher levels of isolation. */
 const MAX_BEGINS = 3;
 /** SQLSTATE of a COMMIT where no transaction is open. */
 const NO_TRANSACTION = '25P01';
@@ -105,6 +96,11 @@ const POSTGRESQL = postgresBy(STATEMENTS);
 const NO_CLIENT = 'the pool gave no client with release(): pass a Pool of pg';
 
 const installed = new InstalledFloors();
+/** Of servers that cannot tell whether a client is there: those before PostgreSQL 14, and those of some systems. */
+const unwatched = new WeakSet<Pool>();
+const CANNOT_WATCH = ['42704', '22023'];
+/** A token that was reset, or a row that changed while the transaction began, at higher levels of isolation. */
+const AGAIN: readonly string[] = [STATES.notInstalled, '40001'];
 
 class Session implements FencedSession<PoolClient> {
   readonly borrowed: Borrowed<PoolClient>;
@@ -142,20 +138,22 @@ class Session implements FencedSession<PoolClient> {
   }
 
   async enter(): Promise<void> {
-    const { settings, scope, holder } = this.#of;
+    const { pool, scope, holder } = this.#of;
     for (let attempt = 1; ; attempt += 1) {
       if ((this.#installed.get(scope) ?? 0) < floorOf(holder)) await this.install();
+      const watched = !unwatched.has(pool);
       try {
         this.#open = true;
         // Sent together, they wait for the server once, as a BEGIN alone does.
-        await this.#query(`BEGIN ISOLATION LEVEL ${settings.level ?? 'READ COMMITTED'}; ${this.#entering}`);
+        await this.#query(this.#beginning(watched));
         return;
       } catch (error) {
-        const again = ([STATES.notInstalled, '40001'] as readonly string[]).includes(codeOf(error));
-        if (!again || attempt >= MAX_BEGINS) throw failureIn(this.#of, error, 'enter');
+        const code = codeOf(error);
+        if (watched && CANNOT_WATCH.includes(code)) unwatched.add(pool);
+        else if (!AGAIN.includes(code) || attempt >= MAX_BEGINS) throw failureIn(this.#of, error, 'enter');
+        else this.#installed.delete(scope);
         await this.#query('ROLLBACK');
         this.#open = false;
-        this.#installed.delete(scope);
       }
     }
   }
@@ -168,9 +166,7 @@ class Session implements FencedSession<PoolClient> {
   async commit(): Promise<void> {
     const { connection: client } = this.borrowed;
     let ended = false;
-    const onNotice = ({ code }: { readonly code?: string | undefined }): void => {
-      ended ||= code === NO_TRANSACTION;
-    };
+    const onNotice = ({ code }: { code?: string | undefined }): void => void (ended ||= code === NO_TRANSACTION);
     client.on('notice', onNotice);
     const committing = this.#of.cutoff.raceLate(client.query('COMMIT'));
     const { command } = await told(committing, (error) => failureIn(this.#of, error, 'commit')).finally(() =>
@@ -178,8 +174,7 @@ class Session implements FencedSession<PoolClient> {
     );
     this.#open = false;
     if (command === 'ROLLBACK') {
-      const text =
-        'a statement of the body had failed, and the body went on: the database rolled back, nothing was written';
+      const text = 'a statement had failed, and the body went on: the database rolled back, nothing was written';
       throw new FenceError('RESOURCE', `${text}; let the error of a statement leave the body, or use savepoints`);
     }
     if (ended) {
@@ -192,10 +187,16 @@ class Session implements FencedSession<PoolClient> {
     return !this.#open || (await succeeds(this.#query('ROLLBACK')));
   }
 
-  /** Its values are written in it, since only such statements are sent together. */
-  get #entering(): string {
-    const literals = this.#values(this.#of.settings.idleMs).map((v) => this.borrowed.connection.escapeLiteral(`${v}`));
-    return this.#statements.enter.replaceAll(/\$([1-5])/g, (_, place: string) => literals[Number(place) - 1] ?? '');
+  /** Values are written in it, since only such statements are sent together. Settings end with the transaction, and cost it next to nothing. */
+  #beginning(watched: boolean): string {
+    const { level = 'READ COMMITTED', idleMs } = this.#of.settings;
+    const literal = (value: string | number): string => this.borrowed.connection.escapeLiteral(`${value}`);
+    const values = this.#values(idleMs).map(literal);
+    const entering = level === 'READ COMMITTED' ? this.#statements.enter : this.#statements.enterSnapshot;
+    const text = entering.replaceAll(/\$([1-5])/g, (_, place: string) => values[Number(place) - 1] ?? '');
+    const watch = watched ? 'SET LOCAL client_connection_check_interval = 1000; ' : '';
+    const local = `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; ${watch}SET LOCAL holdfast.scopes`;
+    return `BEGIN ISOLATION LEVEL ${level}; ${local} = ${literal(JSON.stringify([this.#of.scope]))}; ${text}`;
   }
 
   #values(ms: number): readonly (string | number)[] {

@@ -19,6 +19,9 @@ export const STATES = {
 
 const FUNCTION = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
+/** Of which a transaction has entered a token, for the guards of tables. */
+const SCOPES = `coalesce(nullif(current_setting('holdfast.scopes', true), ''), '[]')::jsonb`;
+
 /** @param version only tests name another one: what a later version of this package would leave behind */
 export function schemaSql(version: number = SCHEMA_VERSION): string {
   return `-- Tokens of holders, by scope. Can be run again, and by the owner of the schema only. Roles that write need USAGE on it:
@@ -65,11 +68,18 @@ BEGIN
   END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.fence_refuse(of_scope text, of_token bigint, highest bigint)
+-- What is wrong with a token that was not let in.
+CREATE OR REPLACE FUNCTION holdfast.fence_refuse(client_version integer, of_scope text, of_token bigint, of_floor bigint)
 RETURNS void ${FUNCTION} AS $$
+DECLARE highest bigint := (SELECT floor FROM holdfast.fence WHERE scope = of_scope);
 BEGIN
-  RAISE EXCEPTION 'token % is stale in scope %, which has seen %', of_token, of_scope, highest
-    USING ERRCODE = '${STATES.stale}', DETAIL = highest, HINT = 'A newer holder of the lock has been here: stop.';
+  PERFORM holdfast.fence_check(client_version, of_scope, of_token, of_floor);
+  IF of_token < highest THEN
+    RAISE EXCEPTION 'token % is stale in scope %, which has seen %', of_token, of_scope, highest
+      USING ERRCODE = '${STATES.stale}', DETAIL = highest, HINT = 'A newer holder of the lock has been here: stop.';
+  END IF;
+  RAISE EXCEPTION 'token % is not installed in scope %', of_token, of_scope
+    USING ERRCODE = '${STATES.notInstalled}', HINT = 'Call holdfast.fence_install in a transaction of its own first.';
 END $$;
 
 -- By itself, in a transaction of its own: whoever reads afterwards sees all that older holders have committed, and ever will.
@@ -88,42 +98,42 @@ BEGIN
   IF highest IS NULL OR highest < of_floor THEN
     PERFORM set_config('lock_timeout', wait_ms::text, true);
     PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-      PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    PERFORM set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') IN ('off', 'local');
     PERFORM pg_advisory_xact_lock(holdfast.fence_key(of_scope));
     INSERT INTO holdfast.fence AS f (scope, floor) VALUES (of_scope, of_floor)
       ON CONFLICT (scope) DO UPDATE SET floor = excluded.floor, installed_at = now() WHERE f.floor < excluded.floor;
     SELECT floor INTO highest FROM holdfast.fence WHERE scope = of_scope;
   END IF;
   IF of_token < highest THEN
-    PERFORM holdfast.fence_refuse(of_scope, of_token, highest);
+    PERFORM holdfast.fence_refuse(client_version, of_scope, of_token, of_floor);
   END IF;
 END $$;
 
--- The first statement of every transaction that reads or writes under a token. It waits for installs alone.
+-- What every READ COMMITTED transaction under a token begins with. It waits for installs alone. It is run so often that it has as few
+-- expressions as can be, since the server prepares them anew in each transaction; and no SET search_path, for which it saves and restores
+-- all settings: every name in it says its schema instead.
+CREATE OR REPLACE FUNCTION holdfast.fence_verify(client_version integer, of_scope text, of_token bigint, of_floor bigint)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+  locked pg_catalog.text := pg_catalog.pg_advisory_xact_lock_shared(holdfast.fence_key(of_scope))::pg_catalog.text;
+BEGIN
+  PERFORM FROM holdfast.fence WHERE scope OPERATOR(pg_catalog.=) of_scope AND floor OPERATOR(pg_catalog.>=) of_floor
+    AND floor OPERATOR(pg_catalog.<=) of_token AND client_version OPERATOR(pg_catalog.=) ${version};
+  IF NOT FOUND THEN
+    PERFORM holdfast.fence_refuse(client_version, of_scope, of_token, of_floor);
+  END IF;
+END $$;
+
+-- The first statement of a transaction, at any level of isolation, with what its settings should be.
 CREATE OR REPLACE FUNCTION holdfast.fence_enter(
   client_version integer, of_scope text, of_token bigint, of_floor bigint, idle_ms integer DEFAULT 10000
 ) RETURNS void ${FUNCTION} AS $$
-DECLARE
-  highest bigint;
-  key bigint := holdfast.fence_key(of_scope);
 BEGIN
-  PERFORM holdfast.fence_check(client_version, of_scope, of_token, of_floor);
-  PERFORM pg_advisory_xact_lock_shared(key);
-  IF current_setting('transaction_isolation') = 'read committed' THEN
-    SELECT floor INTO highest FROM holdfast.fence WHERE scope = of_scope;
-  ELSE
-    -- The snapshot may be older than the lock: a row that was changed since then is an error for those who lock it.
-    SELECT floor INTO highest FROM holdfast.fence WHERE scope = of_scope FOR SHARE;
-  END IF;
-  IF of_token < highest THEN
-    PERFORM holdfast.fence_refuse(of_scope, of_token, highest);
-  END IF;
-  IF highest IS NULL OR highest < of_floor THEN
-    RAISE EXCEPTION 'token % is not installed in scope %', of_token, of_scope
-      USING ERRCODE = '${STATES.notInstalled}', HINT = 'Call holdfast.fence_install in a transaction of its own first.';
-  END IF;
+  PERFORM holdfast.fence_verify(client_version, of_scope, of_token, of_floor);
+  -- A snapshot may be older than the lock: a row that was changed since then is an error for those who lock it.
+  PERFORM FROM holdfast.fence
+    WHERE scope = of_scope AND current_setting('transaction_isolation') <> 'read committed' FOR SHARE;
+  PERFORM set_config('holdfast.scopes', (${SCOPES} || to_jsonb(of_scope))::text, true);
   -- A holder that is stopped or dies in its midst must not hinder the next one for long.
   PERFORM set_config('idle_in_transaction_session_timeout', idle_ms::text, true);
   IF current_setting('client_connection_check_interval', true) = '0' THEN
@@ -133,7 +143,6 @@ BEGIN
       NULL; -- The server's system cannot tell.
     END;
   END IF;
-  PERFORM set_config('holdfast.scope_' || to_hex(key), of_token::text, true);
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.fence_highest(client_version integer, of_scope text) RETURNS bigint ${FUNCTION} AS $$
@@ -145,7 +154,7 @@ END $$;
 -- Refuses statements in transactions that have entered no token of the scope.
 CREATE OR REPLACE FUNCTION holdfast.fence_guard() RETURNS trigger ${FUNCTION} AS $$
 BEGIN
-  IF coalesce(current_setting('holdfast.scope_' || to_hex(holdfast.fence_key(TG_ARGV[0])), true), '') = '' THEN
+  IF NOT ${SCOPES} ? TG_ARGV[0] THEN
     RAISE EXCEPTION '%.% is written under a token of the scope % only', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0]
       USING ERRCODE = '${STATES.tokenRequired}',
         HINT = 'Write it in a transaction that begins with holdfast.fence_enter, as fence() of @holdfast/fence-postgresql does.';

@@ -1,8 +1,8 @@
 /** The scripts of one call under a token, each bounded by signals and a time. */
 
 import { FenceError, floorOf, type Holder } from '@holdfast/fence';
-import { bounded, InstalledFloors, told, underWay, type Cutoff } from '@holdfast/fence/adapter';
-import { runScript, type Argument, type RedisClient, type Script } from './client.ts';
+import { InstalledFloors, underWay, type Cutoff } from '@holdfast/fence/adapter';
+import { runScript, type Argument, type RedisClient, type Replies, type Script } from './client.ts';
 import { asFenceError, lateError, type Doing } from './errors.ts';
 import { fenceKey } from './keys.ts';
 import { padded, repliesOf, type Scripts } from './scripts.ts';
@@ -17,44 +17,38 @@ export interface Opened {
   readonly cutoff: Cutoff;
 }
 
+/** What a script does behind the check. */
+export class Work {
+  readonly keys: string[] = [];
+  readonly args: Argument[] = [];
+  /** Of the commands in it. */
+  readonly names: string[] = [];
+}
+
+const NOTHING = new Work();
+
 const installed = new InstalledFloors();
 
-export async function installIn(of: Opened): Promise<void> {
-  await runIn(of, 'install', of.scripts.install);
+export function isInstalled({ redis, scope, holder }: Opened): boolean {
+  return (installed.of(redis, holder).get(scope) ?? 0) >= floorOf(holder);
 }
 
-export async function installOnceIn(of: Opened): Promise<void> {
-  if ((installed.of(of.redis, of.holder).get(of.scope) ?? 0) < floorOf(of.holder)) await installIn(of);
-}
-
-/**
- * @param names of the commands in it
- * @returns the replies of what is behind the check
- */
-export async function runIn(
-  { redis, scope, holder, timeoutMs, cutoff }: Opened,
-  doing: Doing,
-  script: Script,
-  keys: readonly string[] = [],
-  args: readonly Argument[] = [],
-  names: readonly string[] = [],
-): Promise<readonly unknown[]> {
+/** @returns the replies of what is behind the check */
+export async function runIn(of: Opened, doing: Doing, script: Script, work = NOTHING): Promise<Replies> {
+  const { redis, scope, holder, timeoutMs, cutoff } = of;
   const floor = floorOf(holder);
+  const args = [padded(holder.token), padded(floor), ...work.args];
+  const running = runScript(redis, script, [fenceKey(scope), ...work.keys], args);
   const floors = installed.of(redis, holder);
-  const tokens = [padded(holder.token), padded(floor)];
-  const running = cutoff.race(runScript(redis, script, [fenceKey(scope), ...keys], [...tokens, ...args]));
-  const late = (): FenceError => lateError(doing, timeoutMs);
-  const answer = await told(bounded(running, timeoutMs, late), (error) => {
-    const ended = doing === 'write' && error instanceof FenceError && error.code === 'ABORTED';
-    return ended ? underWay('a write', error.cause) : asFenceError(error, doing);
-  });
   try {
-    const replies = repliesOf(answer, scope, holder.token, names);
+    const answer = await cutoff.race(running, { ms: timeoutMs, late: () => lateError(doing, timeoutMs) });
+    const replies = repliesOf(answer, scope, holder.token, work.names);
     floors.set(scope, floor);
     return replies;
   } catch (error) {
-    // Somebody else's token is there, whatever was; a command failed behind the check.
-    if (!(error instanceof FenceError && error.code === 'RESOURCE')) floors.delete(scope);
-    throw error;
+    const failure = asFenceError(error, doing);
+    // Somebody else's token is there, whatever was.
+    if (failure.code === 'STALE_TOKEN' || failure.code === 'SCHEMA_VERSION') floors.delete(scope);
+    throw failure.code === 'ABORTED' && doing === 'write' ? underWay('a write', failure.cause) : failure;
   }
 }

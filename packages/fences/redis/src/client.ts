@@ -17,10 +17,9 @@ export interface NodeRedisClient {
   eval(script: string, options: ScriptArguments): Promise<unknown>;
 }
 
-interface ScriptArguments {
-  keys: string[];
-  arguments: Argument[];
-}
+type ScriptArguments = { keys: string[]; arguments: Argument[] };
+/** What all scripts of this package reply: how it went, and what comes of it. */
+export type Replies = readonly unknown[];
 
 export type RedisClient = IoredisClient | NodeRedisClient;
 
@@ -43,22 +42,18 @@ export function checkClient(client: unknown): asserts client is RedisClient {
 const CLIENTS = 'a Redis or Cluster of ioredis, or what createClient or createCluster of redis gives';
 
 /** The whole text is sent only where the server does not have it, in which case it has not run. */
-export async function runScript(
-  client: RedisClient,
-  { text, sha1 }: Script,
-  keys: readonly string[],
-  args: readonly Argument[],
-): Promise<readonly unknown[]> {
-  const options = { keys: [...keys], arguments: [...args] };
+export async function runScript(on: RedisClient, script: Script, keys: string[], args: Argument[]): Promise<Replies> {
+  const options = { keys, arguments: args };
   let reply: unknown;
   try {
-    reply = await ('evalSha' in client
-      ? client.evalSha(sha1, options)
-      : client.evalsha(sha1, keys.length, ...keys, ...args));
+    reply = await ('evalSha' in on
+      ? on.evalSha(script.sha1, options)
+      : on.evalsha(script.sha1, keys.length, ...keys, ...args));
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-    reply = await ('evalSha' in client ? client.eval(text, options) : client.eval(text, keys.length, ...keys, ...args));
+    const { text } = script;
+    reply = await ('evalSha' in on ? on.eval(text, options) : on.eval(text, keys.length, ...keys, ...args));
   }
-  if (Array.isArray(reply)) return reply as readonly unknown[];
+  if (Array.isArray(reply)) return reply as Replies;
   throw invalid(`the first argument gave no reply to a script: pass ${CLIENTS}, and no pipeline`);
 }

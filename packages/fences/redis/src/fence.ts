@@ -1,9 +1,9 @@
 /** acquire → install → read → write, on Redis and Valkey. */
 
 import { checkScope, type Holder } from '@holdfast/fence';
-import { checkBody, checkCall, checkMs, told, withCutoff } from '@holdfast/fence/adapter';
-import { installIn, installOnceIn, type Opened } from './call.ts';
-import { checkClient, runScript, type RedisClient, type Script } from './client.ts';
+import { checkBody, told, withLimit } from '@holdfast/fence/adapter';
+import { isInstalled, runIn, type Opened } from './call.ts';
+import { checkClient, runScript, type RedisClient, type Replies, type Script } from './client.ts';
 import { asFenceError } from './errors.ts';
 import { fenceKey } from './keys.ts';
 import { HIGHEST, INFO, repliesOf, SCRIPTS } from './scripts.ts';
@@ -18,9 +18,6 @@ export interface FenceOptions {
    */
   readonly timeoutMs?: number | undefined;
 }
-
-const DEFAULT_TIMEOUT_MS = 10_000;
-const OPTIONS = { signal: true, timeoutMs: true } as const;
 
 /**
  * Runs `body`, and does what it has queued by one script that checks the token first: all of it, or none where a newer holder has been. Returns what
@@ -67,25 +64,22 @@ export async function install(
   await installBy({ scripts: SCRIPTS, redis, scope, holder, options });
 }
 
-interface CallOf extends Omit<Opened, 'timeoutMs' | 'cutoff'> {
-  readonly options: FenceOptions;
-}
+type CallOf = Omit<Opened, 'timeoutMs' | 'cutoff'> & { readonly options: FenceOptions };
 
 /** @internal */
 export async function installBy(of: CallOf): Promise<void> {
-  await withCall('install', of, installIn);
+  await withCall('install', of, (call) => runIn(call, 'install', of.scripts.install));
 }
 
 /** @internal */
 export async function fenceBy<Result>(of: CallOf, body: (tx: RedisTransaction) => Promise<Result>): Promise<Result> {
   checkBody(body);
   return await withCall('fence', of, async (call) => {
-    await installOnceIn(call);
+    if (!isInstalled(call)) await runIn(call, 'install', of.scripts.install);
     const tx = new RedisTransaction(call);
     try {
-      const result = await call.cutoff.race((async () => await body(tx))());
-      tx.close();
-      call.holder.assertHeld?.();
+      const result = await call.cutoff.race(body(tx));
+      of.holder.assertHeld?.();
       call.cutoff.throwIfAborted();
       await tx.commit();
       return result;
@@ -96,17 +90,17 @@ export async function fenceBy<Result>(of: CallOf, body: (tx: RedisTransaction) =
 }
 
 const ENDED = 'the call was ended by a signal before its queued writes were sent; none of them was done';
+const LIMIT = { name: 'timeoutMs', defaultMs: 10_000, ended: ENDED } as const;
 
-async function withCall<Result>(
+function withCall<Result>(
   what: 'fence' | 'install',
-  { options, ...of }: CallOf,
+  of: CallOf,
   run: (call: Opened) => Promise<Result>,
 ): Promise<Result> {
-  checkCall(what, { ...of, options }, OPTIONS);
-  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  checkMs('timeoutMs', timeoutMs);
-  checkClient(of.redis);
-  return await withCutoff(of.holder, signal, async (cutoff) => await run({ ...of, timeoutMs, cutoff }), ENDED);
+  return withLimit(what, LIMIT, of, (cutoff, timeoutMs) => {
+    checkClient(of.redis);
+    return run({ ...of, timeoutMs, cutoff });
+  });
 }
 
 /**
@@ -131,27 +125,19 @@ export async function highest(redis: RedisClient, scope: string): Promise<number
 export async function risks(redis: RedisClient, scope: string): Promise<readonly string[]> {
   checkClient(redis);
   checkScope(scope);
-  const [, ...texts] = await asked(redis, INFO, scope);
-  const info = texts.map(String).join('\n');
-  return RISKS.filter(({ sign }) => sign.test(info)).map(({ text }) => text);
+  const info = (await asked(redis, INFO, scope)).map(String).join('\n');
+  return Object.entries(RISKS).flatMap(([text, sign]) => (sign.test(info) ? [text] : []));
 }
 
-async function asked(redis: RedisClient, script: Script, scope: string): Promise<readonly unknown[]> {
+async function asked(redis: RedisClient, script: Script, scope: string): Promise<Replies> {
   return await told(runScript(redis, script, [fenceKey(scope)], []), (error) => asFenceError(error, 'read'));
 }
 
-const RISKS = [
-  {
-    sign: /^maxmemory_policy:allkeys-/m,
-    text: 'maxmemory-policy lets the server evict tokens: set noeviction, or a policy of volatile keys',
-  },
-  {
-    sign: /^aof_enabled:0/m,
-    text: 'appendonly is off: a crash takes back tokens and writes since the last snapshot; set appendonly yes and appendfsync always',
-  },
-  {
-    sign: /^connected_slaves:[1-9]/m,
-    text: 'replicas follow asynchronously: a failover may take back the newest tokens and writes',
-  },
-  { sign: /^role:slave/m, text: 'this server is a replica: tokens are checked by the primary' },
-] as const;
+const RISKS = {
+  'maxmemory-policy lets the server evict tokens: set noeviction, or a policy of volatile keys':
+    /^maxmemory_policy:allkeys-/m,
+  'appendonly is off: a crash takes back tokens and writes since the last snapshot; set appendonly yes and appendfsync always':
+    /^aof_enabled:0/m,
+  'replicas follow asynchronously: a failover may take back the newest tokens and writes': /^connected_slaves:[1-9]/m,
+  'this server is a replica: tokens are checked by the primary': /^role:slave/m,
+} as const;

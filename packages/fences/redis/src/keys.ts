@@ -29,8 +29,9 @@ function tagOf(scope: string): string {
   return scope.replace(/[{}%]/g, (sign) => encodeURIComponent(sign));
 }
 
-/** @throws FenceError INVALID_ARGUMENT */
-export function checkKey(key: unknown): asserts key is string {
+/** @throws FenceError INVALID_ARGUMENT where it is none of an application */
+export function keyFrom(key: unknown): string {
   if (typeof key !== 'string' || key === '') throw invalid(`${String(key)} is no key: pass a string that is not empty`);
-  if (key.startsWith(PREFIX)) throw invalid(`the key ${JSON.stringify(key)} is where a token is kept: choose another`);
+  if (!key.startsWith(PREFIX)) return key;
+  throw invalid(`the key ${JSON.stringify(key)} is where a token is kept: choose another`);
 }

@@ -7,7 +7,7 @@
  */
 
 import { StaleTokenError, FenceError } from '@holdfast/fence';
-import { scriptOf, type Script } from './client.ts';
+import { scriptOf, type Replies, type Script } from './client.ts';
 import { fenceKey } from './keys.ts';
 
 const DIGITS = 20;
@@ -16,10 +16,10 @@ export function padded(token: number): string {
   return String(token).padStart(DIGITS, '0');
 }
 
-/** KEYS[1] where the floor is. */
+/** KEYS[1] where the floor is. What it is mostly, ARGV[2], needs no look at its form. */
 const LOOK = `
 local stored = redis.pcall('GET', KEYS[1])
-if stored and (type(stored) ~= 'string' or #stored ~= ${DIGITS} or string.find(stored, '%D')) then
+if stored and stored ~= ARGV[2] and (type(stored) ~= 'string' or #stored ~= ${DIGITS} or string.find(stored, '%D')) then
   return {'unknown'}
 end
 `;
@@ -32,6 +32,12 @@ if not stored or stored < ARGV[2] then redis.call('SET', KEYS[1], ARGV[2]) end
 
 /** For each command: how many keys, how many arguments, its name, its arguments. Redis does not roll back, so the first failure ends it. */
 export const COMMANDS = `
+if #KEYS == 2 then
+  -- One command of one key, as most are.
+  local reply = redis.pcall(ARGV[5], KEYS[2], unpack(ARGV, 6))
+  if type(reply) == 'table' and reply.err then return {'failed', 1, reply.err} end
+  return {'ok', reply}
+end
 local replies, key, at = {'ok'}, 2, 3
 while at <= #ARGV do
   local keys, arguments, call = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), {ARGV[at + 2]}
@@ -63,9 +69,9 @@ export const SCRIPTS: Scripts = {
 
 export const HIGHEST: Script = scriptOf(`${LOOK}\nreturn {'ok', stored or ''}`);
 
-export const INFO: Script = scriptOf(`
-return {'ok', redis.call('INFO', 'memory'), redis.call('INFO', 'persistence'), redis.call('INFO', 'replication')}
-`);
+const PARTS = ['memory', 'persistence', 'replication'].map((part) => `redis.call('INFO', '${part}')`);
+
+export const INFO: Script = scriptOf(`return {'ok', ${PARTS.join(', ')}}`);
 
 /** A script of the application, with its own KEYS and ARGV, behind the check. */
 export function behindCheck(check: string, lua: string): Script {
@@ -83,12 +89,7 @@ return {'ok', (run())}
  * @returns the replies of the commands
  * @throws StaleTokenError; FenceError RESOURCE that says which command failed, and what was done before it; SCHEMA_VERSION
  */
-export function repliesOf(
-  answer: readonly unknown[],
-  scope: string,
-  token: number,
-  names: readonly string[] = [],
-): readonly unknown[] {
+export function repliesOf(answer: Replies, scope: string, token: number, names: readonly string[] = []): Replies {
   const [outcome, ...rest] = answer;
   switch (String(outcome)) {
     case 'ok':
@@ -97,12 +98,11 @@ export function repliesOf(
       throw new StaleTokenError(scope, token, Number(String(rest[0])));
     case 'failed':
       throw failedCommand(Number(rest[0]), String(rest[1]), names);
-    default:
-      throw new FenceError(
-        'SCHEMA_VERSION',
-        `the key ${JSON.stringify(fenceKey(scope))} holds no token as this version keeps them: it was made by a newer version of ` +
-          '@holdfast/fence-redis, so install that; or something else writes there',
-      );
+    default: {
+      const text = `the key ${JSON.stringify(fenceKey(scope))} holds no token as this version keeps them`;
+      const newer = 'it was made by a newer version of @holdfast/fence-redis, so install that';
+      throw new FenceError('SCHEMA_VERSION', `${text}: ${newer}; or something else writes there`);
+    }
   }
 }
 

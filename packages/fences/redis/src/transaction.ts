@@ -1,10 +1,10 @@
 /** What a body is given: reads that are made at once, each behind a check, and writes that are sent together behind one. */
 
-import { invalid } from '@holdfast/fence/adapter';
-import { runIn, type Opened } from './call.ts';
-import type { Argument } from './client.ts';
+import { checkMs, invalid } from '@holdfast/fence/adapter';
+import { runIn, Work, type Opened } from './call.ts';
+import type { Argument, Replies } from './client.ts';
 import type { Doing } from './errors.ts';
-import { checkKey } from './keys.ts';
+import { keyFrom } from './keys.ts';
 import { behindCheck } from './scripts.ts';
 
 export type RedisValue = string | number | Buffer;
@@ -19,16 +19,9 @@ const MAX_ARGUMENTS = 7_000;
 /** Queued ones: the server does nothing else while it runs them. */
 const MAX_COMMANDS = 10_000;
 
-interface Command {
-  readonly name: string;
-  readonly keys: readonly string[];
-  readonly args: readonly Argument[];
-}
-
 export class RedisTransaction {
   readonly #call: Opened;
-  readonly #queued: Command[] = [];
-  readonly #written = new Set<string>();
+  readonly #queued = new Work();
   #over = false;
 
   /** @internal */
@@ -38,7 +31,7 @@ export class RedisTransaction {
 
   /** The value of a key now, or null. */
   async get(key: string): Promise<string | null> {
-    const reply = await this.#now('read', commandOf('GET', [key], []));
+    const reply = await this.#now('read', 'GET', [key], []);
     return typeof reply === 'string' || Buffer.isBuffer(reply) ? reply.toString() : null;
   }
 
@@ -49,7 +42,7 @@ export class RedisTransaction {
    * const job = await tx.call('HGETALL', ['{jobs}:42']); // ['state', 'ready']
    */
   async call(command: string, keys: readonly string[], args: readonly RedisValue[] = []): Promise<unknown> {
-    return await this.#now('write', commandOf(command, keys, args));
+    return await this.#now('write', command, keys, args);
   }
 
   /**
@@ -60,21 +53,17 @@ export class RedisTransaction {
    * const left = await tx.eval("return redis.call('DECRBY', KEYS[1], ARGV[1])", ['{stock}:7'], [3]);
    */
   async eval(lua: string, keys: readonly string[], args: readonly RedisValue[] = []): Promise<unknown> {
-    if (typeof lua !== 'string')
-      throw invalid('a script is a text of Lua, such as "return redis.call(\'GET\', KEYS[1])"');
-    const checked = commandOf('EVAL', keys, args);
-    this.#assertNow(checked);
-    const script = behindCheck(this.#call.scripts.check, lua);
-    const [reply] = await runIn(this.#call, 'write', script, checked.keys, checked.args);
-    return reply ?? null;
+    if (typeof lua !== 'string') throw invalid(`a script is a text of Lua, such as ${EXAMPLE}`);
+    const work = this.#alone('EVAL', keys, args);
+    // Its arguments stand behind the check as they are.
+    work.args.splice(0, HEAD);
+    return (await runIn(this.#call, 'write', behindCheck(this.#call.scripts.check, lua), work))[0] ?? null;
   }
 
   /** Queues a write: `SET key value`. */
   set(key: string, value: RedisValue, { ttlMs }: SetOptions = {}): void {
-    if (ttlMs === undefined) return this.queue('SET', [key], [value]);
-    if (!Number.isSafeInteger(ttlMs) || ttlMs < 1)
-      throw invalid(`ttlMs is ${String(ttlMs)}; it is a whole number of milliseconds from 1`);
-    return this.queue('SET', [key], [value, 'PX', ttlMs]);
+    if (ttlMs !== undefined) checkMs('ttlMs', ttlMs, Number.MAX_SAFE_INTEGER);
+    this.queue('SET', [key], ttlMs === undefined ? [value] : [value, 'PX', ttlMs]);
   }
 
   /** Queues a write: `DEL key …`. */
@@ -90,12 +79,10 @@ export class RedisTransaction {
    * tx.queue('HSET', ['{jobs}:42'], ['state', 'running']);
    */
   queue(command: string, keys: readonly string[], args: readonly RedisValue[] = []): void {
-    const checked = commandOf(command, keys, args);
-    this.#assertOpen(checked.name);
-    if (this.#queued.length >= MAX_COMMANDS)
+    this.#assertOpen(command);
+    if (this.#queued.names.length >= MAX_COMMANDS)
       throw invalid(`a transaction has at most ${MAX_COMMANDS} commands: split it`);
-    this.#queued.push(checked);
-    for (const key of checked.keys) this.#written.add(key);
+    add(this.#queued, command, keys, args);
   }
 
   /**
@@ -109,25 +96,20 @@ export class RedisTransaction {
 
   /** @internal */
   async commit(): Promise<void> {
-    if (this.#queued.length > 0) await this.#send('write', this.#queued);
+    this.close();
+    const { scripts } = this.#call;
+    if (this.#queued.names.length > 0) await runIn(this.#call, 'write', scripts.commands, this.#queued);
   }
 
-  async #now(doing: Doing, command: Command): Promise<unknown> {
-    this.#assertNow(command);
-    const [reply] = await this.#send(doing, [command]);
-    return reply;
+  async #now(doing: Doing, name: string, keys: readonly string[], args: readonly RedisValue[]): Promise<unknown> {
+    return (await runIn(this.#call, doing, this.#call.scripts.commands, this.#alone(name, keys, args)))[0];
   }
 
-  async #send(doing: Doing, commands: readonly Command[]): Promise<readonly unknown[]> {
-    const keys = commands.flatMap((command) => command.keys);
-    const names = commands.map(({ name }) => name);
-    return await runIn(this.#call, doing, this.#call.scripts.commands, keys, encoded(commands), names);
-  }
-
-  #assertNow({ name, keys }: Command): void {
+  #alone(name: string, keys: readonly string[], args: readonly RedisValue[]): Work {
     this.#assertOpen(name);
-    const queued = keys.find((key) => this.#written.has(key));
-    if (queued === undefined) return;
+    const work = add(new Work(), name, keys, args);
+    const queued = work.keys.find((key) => this.#queued.keys.includes(key));
+    if (queued === undefined) return work;
     throw invalid(`${JSON.stringify(queued)} is queued to be written when the body has returned: use it before that`);
   }
 
@@ -136,27 +118,32 @@ export class RedisTransaction {
   }
 }
 
-function commandOf(name: unknown, keys: unknown, args: unknown): Command {
+const EXAMPLE = '"return redis.call(\'GET\', KEYS[1])"';
+/** Words in front of the arguments of a command: how many keys, how many arguments, its name. */
+const HEAD = 3;
+
+/** One command more, as the script takes it. */
+function add(work: Work, name: unknown, keys: unknown, args: unknown): Work {
   if (typeof name !== 'string' || !/^[A-Za-z][\w.]*$/.test(name)) {
-    throw invalid(
-      `${JSON.stringify(name)} is no command: pass its name, such as "HSET", and its keys and arguments apart`,
-    );
+    const text = `${JSON.stringify(name)} is no command`;
+    throw invalid(`${text}: pass its name, such as "HSET", and its keys and arguments apart`);
   }
   if (!Array.isArray(keys) || keys.length === 0)
     throw invalid(`the keys of ${name} are an array of at least one: they decide the server in a cluster`);
   if (!Array.isArray(args)) throw invalid(`the arguments of ${name} are an array`);
-  if (keys.length + args.length > MAX_ARGUMENTS)
-    throw invalid(`${name} has ${keys.length + args.length} keys and arguments, at most ${MAX_ARGUMENTS}: split it`);
-  for (const key of keys as readonly unknown[]) checkKey(key);
-  return { name, keys: keys as readonly string[], args: args.map((value: unknown) => argumentOf(name, value)) };
+  const count = keys.length + args.length;
+  if (count > MAX_ARGUMENTS)
+    throw invalid(`${name} has ${count} keys and arguments, at most ${MAX_ARGUMENTS}: split it`);
+  // All of it is checked before any of it is there.
+  const [checked, words] = [keys.map(keyFrom), args.map((value: unknown) => argumentOf(name, value))];
+  work.keys.push(...checked);
+  work.args.push(String(keys.length), String(args.length), name, ...words);
+  work.names.push(name);
+  return work;
 }
 
 function argumentOf(name: string, value: unknown): Argument {
   if (typeof value === 'string' || Buffer.isBuffer(value)) return value;
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   throw invalid(`${String(value)} is no argument of ${name}: pass strings, finite numbers and Buffers`);
-}
-
-function encoded(commands: readonly Command[]): readonly Argument[] {
-  return commands.flatMap(({ name, keys, args }) => [String(keys.length), String(args.length), name, ...args]);
 }

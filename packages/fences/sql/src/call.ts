@@ -50,8 +50,7 @@ export async function fenceOn<Pool, Connection extends Lent, Result>(
   return await inSession('fence', database, of, async (session, cutoff) => {
     const { borrowed } = session;
     await session.enter();
-    const running = (async () => await body(borrowed.guard.tx))();
-    const result = await told(cutoff.race(running), (error) => session.failureOfBody(error));
+    const result = await told(cutoff.race(body(borrowed.guard.tx)), (error) => session.failureOfBody(error));
     borrowed.guard.close();
     if (borrowed.lost !== undefined) throw session.failureOfBody(borrowed.lost);
     cutoff.throwIfAborted();

@@ -4,15 +4,19 @@ import { invalid } from '@holdfast/fence/adapter';
 
 type Value = string | number;
 
+interface Statement {
+  /** The first row. */
+  get(...values: Value[]): unknown;
+  run(...values: Value[]): unknown;
+}
+
 export interface SqliteDatabase {
   /** Runs statements that have no values. */
   exec(sql: string): unknown;
-  prepare(sql: string): {
-    /** The first row. */
-    get(...values: Value[]): unknown;
-    run(...values: Value[]): unknown;
-  };
+  prepare(sql: string): Statement;
 }
+
+export type Row = Readonly<Record<string, unknown>>;
 
 const DATABASES =
   'the database of the application: a Database of better-sqlite3 or libsql, or a DatabaseSync of node:sqlite; and none with promises';
@@ -23,15 +27,30 @@ export function checkDatabase(database: unknown): asserts database is SqliteData
   if (!is) throw invalid(`the first argument is ${DATABASES}`);
 }
 
+const prepared = new WeakMap<SqliteDatabase, Map<string, Statement>>();
+
+/** Prepared once for each database. SQLite itself prepares it again where the schema has changed. @throws what the driver throws */
+export function statementOf(database: SqliteDatabase, sql: string): Statement {
+  const known = prepared.get(database) ?? new Map<string, Statement>();
+  prepared.set(database, known);
+  const statement = known.get(sql) ?? database.prepare(sql);
+  known.set(sql, statement);
+  return statement;
+}
+
+/** A row of a statement that is not prepared before: where the database may be closed, or is none. */
+export function firstRow(database: SqliteDatabase, sql: string, ...values: Value[]): Row {
+  return rowOf(database.prepare(sql), ...values);
+}
+
 /**
  * A row by its names, or one without any.
  *
  * @throws FenceError INVALID_ARGUMENT where the driver answers by promises; and what it throws
  */
-export function firstRow(database: SqliteDatabase, sql: string, ...values: Value[]): Readonly<Record<string, unknown>> {
-  const statement = database.prepare(sql);
+export function rowOf(statement: Statement, ...values: Value[]): Row {
   const row = typeof statement.get === 'function' ? statement.get(...values) : statement;
   if (typeof row !== 'object' || row === null) return {};
   if (row === statement || 'then' in row) throw invalid(`the first argument is ${DATABASES}`);
-  return row as Readonly<Record<string, unknown>>;
+  return row as Row;
 }

@@ -5,8 +5,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
-import { checkBody, checkCall, checkMs, invalid, withCutoff, type Cutoff } from '@holdfast/fence/adapter';
-import { checkDatabase, firstRow, type SqliteDatabase } from './database.ts';
+import { checkBody, invalid, withLimit, type Cutoff } from '@holdfast/fence/adapter';
+import { checkDatabase, rowOf, statementOf, type SqliteDatabase } from './database.ts';
 import { asFenceError, during, isBusy } from './errors.ts';
 import { floorIn } from './schema.ts';
 import { STATEMENTS } from './sql.ts';
@@ -21,8 +21,7 @@ export interface FenceOptions {
   readonly waitMs?: number | undefined;
 }
 
-const DEFAULT_WAIT_MS = 30_000;
-const OPTIONS = { signal: true, waitMs: true } as const;
+const LIMIT = { name: 'waitMs', defaultMs: 30_000 } as const;
 /** The longest pause between two attempts to write, in milliseconds. */
 const MAX_PAUSE_MS = 20;
 
@@ -112,16 +111,13 @@ type Write = <Outcome>(work: () => Outcome) => Promise<Outcome>;
 
 async function withCall<Result>(
   what: 'fence' | 'install',
-  { database, scope, holder, options }: CallOf<SqliteDatabase>,
+  of: CallOf<SqliteDatabase>,
   run: (write: Write) => Promise<Result>,
 ): Promise<Result> {
-  checkCall(what, { scope, holder, options }, OPTIONS);
-  const { signal, waitMs = DEFAULT_WAIT_MS } = options;
-  checkMs('waitMs', waitMs);
-  checkDatabase(database);
-  return await withCutoff(holder, signal, async (cutoff) => {
+  return await withLimit(what, LIMIT, of, (cutoff, waitMs) => {
+    checkDatabase(of.database);
     const endsAt = performance.now() + waitMs;
-    return await run((work) => written(database, cutoff, endsAt, work));
+    return run((work) => written(of.database, cutoff, endsAt, work));
   });
 }
 
@@ -136,28 +132,27 @@ async function written<Outcome>(
   work: () => Outcome,
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
-    const error = withoutWait(database, () => attemptOf(() => database.exec(STATEMENTS.begin)));
+    const error = begin(database);
     if (error === undefined) return inTransaction(database, work);
     if (!isBusy(error) || performance.now() >= endsAt) throw asFenceError(error, 'begin');
     await cutoff.race(delay(Math.random() * Math.min(MAX_PAUSE_MS, attempt)));
   }
 }
 
-function withoutWait<Result>(database: SqliteDatabase, work: () => Result): Result {
-  const timeoutMs = during('begin', () => Number(firstRow(database, 'PRAGMA busy_timeout')['timeout'] ?? 0));
-  database.exec('PRAGMA busy_timeout = 0');
-  try {
-    return work();
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
-  }
+/** All of it is one call of the driver, but for the wait of the connection, which the application may set at any time. @returns what it failed with */
+function begin(database: SqliteDatabase): unknown {
+  const timeoutMs = during('begin', () => Number(rowOf(statementOf(database, STATEMENTS.timeout))['timeout'] ?? 0));
+  const setBack = `PRAGMA busy_timeout = ${timeoutMs}`;
+  const error = attemptOf(() => database.exec(`PRAGMA busy_timeout = 0; ${STATEMENTS.begin}; ${setBack}`));
+  if (error !== undefined) database.exec(setBack);
+  return error;
 }
 
 /** Commits what the work has written, or rolls it back. */
 function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Result {
   try {
     const result = work();
-    during('commit', () => database.exec('COMMIT'));
+    during('commit', () => database.exec(STATEMENTS.commit));
     return result;
   } catch (error) {
     // Where it has ended already there is nothing to roll back.
@@ -181,7 +176,6 @@ function perform<Database extends SqliteDatabase, Result>(
   { database, holder }: CallOf<Database>,
   body: (tx: Database) => Result,
 ): Result {
-  during('begin', () => database.exec(STATEMENTS.mark));
   const result = body(database);
   if (typeof result === 'object' && result !== null && 'then' in result) {
     // It is the answer to a mistake, and nobody's failure.
@@ -193,7 +187,6 @@ function perform<Database extends SqliteDatabase, Result>(
     const text = 'the call was ended by a signal before it committed; nothing was written';
     throw new FenceError('ABORTED', text, { cause: holder.signal.reason });
   }
-  during('commit', () => database.exec(STATEMENTS.unmark));
   return result;
 }
 

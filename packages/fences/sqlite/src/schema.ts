@@ -1,7 +1,7 @@
 /** Setting up, and what operators ask. */
 
 import { checkScope } from '@holdfast/fence';
-import { checkDatabase, firstRow, type SqliteDatabase } from './database.ts';
+import { checkDatabase, firstRow, rowOf, statementOf, type Row, type SqliteDatabase } from './database.ts';
 import { during, missingSchema, versionError } from './errors.ts';
 import { SCHEMA_VERSION, STATEMENTS, TABLES } from './sql.ts';
 
@@ -28,7 +28,7 @@ export function migrate(database: SqliteDatabase): void {
 
 /** @internal */
 export function migrateTo(database: SqliteDatabase, version: number): void {
-  during('schema', () => database.exec(STATEMENTS.begin));
+  during('schema', () => database.exec(STATEMENTS.lock));
   try {
     during('schema', () => {
       database.exec(TABLES);
@@ -54,12 +54,15 @@ export function migrateTo(database: SqliteDatabase, version: number): void {
 export function highest(database: SqliteDatabase, scope: string): number {
   checkDatabase(database);
   checkScope(scope);
-  return during('read', () => floorIn(database, scope));
+  return during('read', () => floorOfRow(firstRow(database, STATEMENTS.look, scope)));
 }
 
-/** @throws FenceError SCHEMA_MISSING, SCHEMA_VERSION; and what the driver throws */
+/** Of a database that is open. @throws FenceError SCHEMA_MISSING, SCHEMA_VERSION; and what the driver throws */
 export function floorIn(database: SqliteDatabase, scope: string): number {
-  const { version, floor } = firstRow(database, STATEMENTS.look, scope);
+  return floorOfRow(rowOf(statementOf(database, STATEMENTS.look), scope));
+}
+
+function floorOfRow({ version, floor }: Row): number {
   if (version === undefined) throw missingSchema();
   if (Number(version) !== SCHEMA_VERSION) throw versionError(Number(version));
   return Number(floor ?? 0);

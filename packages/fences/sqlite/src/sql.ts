@@ -17,16 +17,19 @@ CREATE TABLE IF NOT EXISTS holdfast_fence (
 `;
 
 export const STATEMENTS = {
-  begin: 'BEGIN IMMEDIATE',
+  /** For how many milliseconds the driver waits for others. A PRAGMA that was prepared before would say what it was then. */
+  timeout: 'SELECT timeout FROM pragma_busy_timeout',
+  lock: 'BEGIN IMMEDIATE',
+  /** The savepoint is there as long as the transaction is. */
+  begin: 'BEGIN IMMEDIATE; SAVEPOINT holdfast_fence',
+  /** It fails at its first part where the transaction is another one, or none. */
+  commit: 'RELEASE holdfast_fence; COMMIT',
   /** The scope. No row: there is no version. */
   look: `SELECT v.version AS version, f.floor AS floor
     FROM holdfast_fence_version AS v LEFT JOIN holdfast_fence AS f ON f.scope = ?`,
   /** The scope, and the floor. */
   raise: `INSERT INTO holdfast_fence (scope, floor) VALUES (?, ?)
     ON CONFLICT (scope) DO UPDATE SET floor = max(floor, excluded.floor)`,
-  /** It is there as long as the transaction is. */
-  mark: 'SAVEPOINT holdfast_fence',
-  unmark: 'RELEASE holdfast_fence',
   version: 'SELECT version FROM holdfast_fence_version',
   /** The version. */
   setVersion: 'INSERT OR REPLACE INTO holdfast_fence_version (one, version) VALUES (1, ?)',

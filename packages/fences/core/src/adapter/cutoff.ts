@@ -3,6 +3,7 @@
 import { offAbort, onAbort } from '@holdfast/runtime';
 import { FenceError } from '../errors.ts';
 import type { Holder } from '../holder.ts';
+import { checkCall, checkMs } from './settings.ts';
 
 /** An abort that comes while a commit is under way leaves it that long to answer. */
 const COMMIT_GRACE_MS = 5_000;
@@ -13,7 +14,8 @@ export class Cutoff {
   /** Made where somebody wants a signal, which most calls do not. */
   #controller: AbortController | undefined;
   #ended: { readonly reason: unknown } | undefined;
-  readonly #aborted: Promise<void>;
+  /** What waits, and is told of an abort. */
+  readonly #waiting = new Set<() => void>();
   readonly #abort: (reason: unknown) => void;
 
   /** @param message of the error ABORTED */
@@ -23,14 +25,10 @@ export class Cutoff {
   ) {
     this.#signals = signals.filter((signal) => signal !== undefined && signal !== null);
     this.#message = message;
-    let resolve: () => void = () => undefined;
-    this.#aborted = new Promise<void>((resolving) => {
-      resolve = resolving;
-    });
     this.#abort = (reason) => {
       this.#ended ??= { reason };
       this.#controller?.abort(reason);
-      resolve();
+      for (const stop of this.#waiting) stop();
     };
     for (const signal of this.#signals) onAbort(signal, this.#abort);
     const first = this.#signals.find(({ aborted }) => aborted);
@@ -54,21 +52,44 @@ export class Cutoff {
     if (this.aborted) throw this.#error();
   }
 
-  /** Rejects when a signal aborts, if the work takes longer. */
-  async race<Result>(work: Promise<Result>): Promise<Result> {
-    if (this.#signals.length === 0) return await work;
-    const aborted = this.#aborted.then((): never => {
-      throw this.#error();
-    });
-    return await Promise.race([work, aborted]);
+  /** Rejects when a signal aborts, or with the error of the limit, if the work takes longer. */
+  race<Result>(work: Promise<Result>, limit?: TimeLimit): Promise<Result> {
+    return this.#unless(work, () => Promise.reject(this.#error()), limit);
   }
 
   /** For a write whose outcome counts: an abort lets it go on for that long. */
-  async raceLate<Result>(work: Promise<Result>, graceMs: number = COMMIT_GRACE_MS): Promise<Result> {
-    if (this.#signals.length === 0) return await work;
-    const late = (): FenceError => underWay('the commit', this.#ended?.reason);
-    const aborted = this.#aborted.then(() => bounded(work, graceMs, late));
-    return await Promise.race([work, aborted]);
+  raceLate<Result>(work: Promise<Result>, graceMs: number = COMMIT_GRACE_MS): Promise<Result> {
+    return this.#unless(work, () => bounded(work, graceMs, () => underWay('the commit', this.#ended?.reason)));
+  }
+
+  /** One promise and no chain of them, since every call waits by it several times. */
+  #unless<Result>(work: Promise<Result>, otherwise: () => Promise<Result>, limit?: TimeLimit): Promise<Result> {
+    if (this.#signals.length === 0 && limit === undefined) return work;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        leave();
+        otherwise().then(resolve, reject);
+      };
+      const timer = limit === undefined ? undefined : setTimeout(() => reject(limit.late()), limit.ms);
+      const leave = (): void => {
+        this.#waiting.delete(stop);
+        clearTimeout(timer);
+      };
+      this.#waiting.add(stop);
+      // What is no promise comes of JavaScript.
+      Promise.resolve(work).then(
+        (result) => {
+          leave();
+          resolve(result);
+        },
+        (error: unknown) => {
+          leave();
+          reject(error);
+        },
+      );
+      // Behind what is done already.
+      if (this.aborted) queueMicrotask(stop);
+    });
   }
 
   end(): void {
@@ -86,17 +107,14 @@ export function underWay(what: string, cause: unknown): FenceError {
   return new FenceError('ABORTED', text, { indeterminate: true, cause });
 }
 
+export interface TimeLimit {
+  readonly ms: number;
+  readonly late: () => FenceError;
+}
+
 /** Rejects with `late` if the work takes longer. */
-export async function bounded<Result>(work: Promise<Result>, ms: number, late: () => FenceError): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), ms);
-  });
-  try {
-    return await Promise.race([work, end]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function bounded<Result>(work: Promise<Result>, ms: number, late: () => FenceError): Promise<Result> {
+  return new Cutoff([]).race(work, { ms, late });
 }
 
 /** One call: while the lock is held as far as the holder knows, and until a signal ends it. */
@@ -114,4 +132,33 @@ export async function withCutoff<Result>(
   } finally {
     cutoff.end();
   }
+}
+
+/** The one limit of time that a call has. */
+export interface Limit {
+  readonly name: 'waitMs' | 'timeoutMs';
+  readonly defaultMs: number;
+  /** Of the error ABORTED. */
+  readonly ended?: string | undefined;
+}
+
+interface LimitedCall {
+  readonly scope: string;
+  readonly holder: Holder;
+  readonly options: { readonly signal?: AbortSignal | undefined } & {
+    readonly [Name in Limit['name']]?: number | undefined;
+  };
+}
+
+/** One call with its options, which are a signal and a limit. Nothing is begun before its arguments are well-formed. */
+export async function withLimit<Result>(
+  what: 'fence' | 'install',
+  { name, defaultMs, ended }: Limit,
+  of: LimitedCall,
+  run: (cutoff: Cutoff, ms: number) => Promise<Result>,
+): Promise<Result> {
+  checkCall(what, of, { signal: true, [name]: true });
+  const { signal, [name]: ms = defaultMs } = of.options;
+  checkMs(name, ms);
+  return await withCutoff(of.holder, signal, (cutoff) => run(cutoff, ms), ended);
 }

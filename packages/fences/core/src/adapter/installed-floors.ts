@@ -8,10 +8,11 @@ export class InstalledFloors {
 
   /** By scope. */
   of(resource: object, holder: Holder): Map<string, number> {
+    const known = this.#holders.get(resource)?.get(holder);
+    if (known !== undefined) return known;
     const holders = this.#holders.get(resource) ?? new WeakMap<Holder, Map<string, number>>();
-    this.#holders.set(resource, holders);
-    const scopes = holders.get(holder) ?? new Map<string, number>();
-    holders.set(holder, scopes);
+    const scopes = new Map<string, number>();
+    this.#holders.set(resource, holders.set(holder, scopes));
     return scopes;
   }
 }

@@ -83,14 +83,20 @@ const STALE = 'a stale write is refused and changes nothing';
 
 const BROKEN: Readonly<Record<string, Broken>> = {
   'has no fence at all': {
-    statements: { install: NOTHING, enter: NOTHING },
+    statements: { ...STATEMENTS, install: NOTHING, enter: NOTHING },
     red: [STALE, GAP, UNWRITTEN, READS, BEHIND],
   },
   'installs, and checks no transaction': { statements: { ...STATEMENTS, enter: NOTHING }, red: [READS, BEHIND] },
-  'looks first, and writes afterwards': { statements: { install: RAISE, enter: LOOK }, red: [READS, BEHIND] },
-  'installs with the first write only': { statements: { install: NOTHING, enter: RAISE }, red: [GAP, UNWRITTEN] },
+  'looks first, and writes afterwards': {
+    statements: { ...STATEMENTS, install: RAISE, enter: LOOK },
+    red: [READS, BEHIND],
+  },
+  'installs with the first write only': {
+    statements: { ...STATEMENTS, install: NOTHING, enter: RAISE },
+    red: [GAP, UNWRITTEN],
+  },
   'has a token in each row': {
-    statements: { install: NOTHING, enter: NOTHING },
+    statements: { ...STATEMENTS, install: NOTHING, enter: NOTHING },
     put: putByRow,
     red: [GAP, UNWRITTEN, 'a token fences all cells of its scope, written or not'],
   },

@@ -12,7 +12,7 @@ const BROKEN = {
     ...STEPS,
     look: (database, scope) => {
       const floor = STEPS.look(database, scope);
-      database.exec('COMMIT; BEGIN DEFERRED');
+      database.exec('COMMIT; BEGIN DEFERRED; SAVEPOINT holdfast_fence');
       return floor;
     },
   },

@@ -100,24 +100,19 @@ class Call<Store extends ManifestStore> {
     body: (tx: Tx) => Promise<Result>,
   ): Promise<{ readonly result: Result } | undefined> {
     const { store, scope, holder } = this.#of;
-    const loading = this.install();
-    loading.catch(() => undefined);
-    const recalled = this.#recall();
-    const found = recalled ?? (await loading);
+    const found = await this.install();
     const { signal } = this.#cutoff;
     const tx = open({ store, scope, token: holder.token, manifest: found?.manifest ?? EMPTY, signal });
     try {
-      const result = await this.#cutoff.race((async () => await body(tx))());
+      const result = await this.#cutoff.race(body(tx));
       const files = await this.#cutoff.race(tx.end());
       this.#cutoff.throwIfAborted();
-      if ((await loading)?.version !== found?.version) return undefined;
       holder.assertHeld?.();
       if (files === undefined) return { result };
       return (await this.#publish(found, floorOf(holder), files)) ? { result } : undefined;
     } catch (error) {
-      // Data are collected once a newer manifest does without them; and what the body read may have been old when it began.
-      const now = error instanceof Outdated ? await this.#load() : await loading;
-      if (now?.version !== found?.version) return undefined;
+      // Data are collected once a newer manifest does without them.
+      if (error instanceof Outdated && (await this.#load())?.version !== found?.version) return undefined;
       throw error;
     } finally {
       tx.close();
@@ -133,15 +128,6 @@ class Call<Store extends ManifestStore> {
     }
     const ms = Math.random() * Math.min(MAX_PAUSE_MS, 4 * this.#conflicts);
     await this.#cutoff.race(delay(ms));
-  }
-
-  /** Only one that has the holder's floor, and refuses it not; and not where others publish all the time: it would be old again. */
-  #recall(): Loaded | undefined {
-    if (this.#conflicts > 0) return undefined;
-    const { store, scope, rules, holder } = this.#of;
-    const recalled = store.recall?.(scope);
-    const { manifest = EMPTY } = recalled ?? {};
-    return manifest.floor >= rules.installs(holder) && !rules.refuses(manifest, holder) ? recalled : undefined;
   }
 
   /** @throws StaleTokenError */

@@ -6,8 +6,10 @@
 import { FenceError } from '@holdfast/fence';
 
 export interface ManifestFile {
-  /** Where the bytes are. Nothing is ever written there a second time. */
+  /** Where the bytes are. Nothing is ever written there a second time. '' where the manifest itself has them. */
   readonly key: string;
+  /** The bytes in base64, of a small file where that saves a wait for the storage. */
+  readonly data?: string;
   readonly bytes: number;
   /** Of the holder that wrote it. */
   readonly token: number;
@@ -99,6 +101,7 @@ function isEntry(value: unknown): value is [string, ManifestFile] {
   if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== 'string') return false;
   const file: unknown = value[1];
   if (typeof file !== 'object' || file === null) return false;
-  const { key, bytes, token } = file as { readonly [Name in keyof ManifestFile]?: unknown };
-  return typeof key === 'string' && isCount(bytes) && isCount(token);
+  const { key, data, bytes, token } = file as { readonly [Name in keyof ManifestFile]?: unknown };
+  const isData = data === undefined || (typeof data === 'string' && Buffer.byteLength(data, 'base64') === bytes);
+  return typeof key === 'string' && isData && isCount(bytes) && isCount(token);
 }

@@ -1,16 +1,29 @@
 /** What asks for no token: reads of what was published, and the deletion of what nobody reads any more. */
 
+import type { ManifestFile } from './manifest.ts';
 import type { ManifestStore } from './store.ts';
 
 /** How often a read begins anew whose data were collected under it. */
 const MAX_READS = 5;
+
+/** The bytes of a file of a manifest, or undefined where they are gone. */
+export async function bytesFrom(
+  store: ManifestStore,
+  scope: string,
+  file: ManifestFile,
+  signal?: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  return file.data === undefined
+    ? await store.get(scope, file, signal)
+    : new Uint8Array(Buffer.from(file.data, 'base64'));
+}
 
 /** What was published last under that name, or undefined. */
 export async function readFrom(store: ManifestStore, scope: string, name: string): Promise<Uint8Array | undefined> {
   for (let reads = 1; ; reads += 1) {
     const file = (await store.load(scope))?.manifest.files.get(name);
     if (file === undefined) return undefined;
-    const data = await store.get(scope, file);
+    const data = await bytesFrom(store, scope, file);
     if (data !== undefined || reads >= MAX_READS) return data;
   }
 }

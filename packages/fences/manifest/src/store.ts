@@ -12,11 +12,8 @@ export interface Loaded {
 export interface ManifestStore {
   /** The current manifest of the scope, or undefined where there is none. */
   load(scope: string, signal?: AbortSignal): Promise<Loaded | undefined>;
-  /**
-   * What was the current manifest when this process saw one last, where a load takes long: a body begins with it while the current one is loaded,
-   * and is run again where that is another.
-   */
-  recall?(scope: string): Loaded | undefined;
+  /** Whether manifests have the bytes of small files in them, where a further write of data is a further wait. */
+  readonly inlines?: boolean;
   /**
    * Makes `manifest` the current one if that is still `over` (undefined: if there is none), in one atomic step, and durably.
    *

@@ -4,10 +4,15 @@ import { FenceError } from '@holdfast/fence';
 import { invalid } from '@holdfast/fence/adapter';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { checkName } from './options.ts';
+import { bytesFrom } from './reads.ts';
 import type { ManifestStore } from './store.ts';
 
 /** The longest file that is written or read as one piece. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
+
+/** A small file, and all of them in one manifest, which is read and written whole. */
+const MAX_INLINE_BYTES = 4_096;
+const MAX_INLINE_TOTAL_BYTES = 65_536;
 
 export interface TransactionOf<Store extends ManifestStore> {
   readonly store: Store;
@@ -38,7 +43,7 @@ export class Transaction<Store extends ManifestStore = ManifestStore> {
   async read(name: string): Promise<Uint8Array | undefined> {
     const file = this.file(name);
     if (file === undefined) return undefined;
-    const data = await this.of.store.get(this.of.scope, file, this.of.signal);
+    const data = await bytesFrom(this.of.store, this.of.scope, file, this.of.signal);
     if (data === undefined) throw new Outdated(name);
     return data;
   }
@@ -52,7 +57,9 @@ export class Transaction<Store extends ManifestStore = ManifestStore> {
       throw invalid(`the file ${JSON.stringify(name)} has ${bytes.length} bytes, at most ${MAX_FILE_BYTES}: cut it up`);
     }
     const { store, scope, token, signal } = this.of;
-    this.set(name, await store.put(scope, token, bytes, signal));
+    const small = store.inlines === true && bytes.length <= Math.min(MAX_INLINE_BYTES, this.#room(name));
+    const inline = { key: '', data: small ? Buffer.from(bytes).toString('base64') : '', bytes: bytes.length, token };
+    this.set(name, small ? inline : await store.put(scope, token, bytes, signal));
   }
 
   /** @returns whether there was such a file */
@@ -73,6 +80,13 @@ export class Transaction<Store extends ManifestStore = ManifestStore> {
   /** A body that goes on behind its end must not believe that it writes. @internal */
   close(): void {
     this.#over = true;
+  }
+
+  /** Bytes that the manifest can take in, besides those of other files. */
+  #room(name: string): number {
+    let room = MAX_INLINE_TOTAL_BYTES;
+    for (const [other, { data, bytes }] of this.#files) if (data !== undefined && other !== name) room -= bytes;
+    return room;
   }
 
   protected file(name: string): ManifestFile | undefined {

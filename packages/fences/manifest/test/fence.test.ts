@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   fenceBy,
   installBy,
+  readFrom,
   RULES,
   Transaction,
   type Loaded,
@@ -205,6 +206,8 @@ describe('the format of a manifest', () => {
     '{"format":1,"floor":1,"revision":1,"recent":[],"files":[["a"]]}',
     '{"format":1,"floor":1,"revision":1,"recent":[],"files":{"a":{}}}',
     '{"format":1,"floor":9007199254740992,"revision":1,"recent":[],"files":[]}',
+    '{"format":1,"floor":1,"revision":1,"recent":[],"files":[["a",{"key":"","data":5,"bytes":1,"token":1}]]}',
+    '{"format":1,"floor":1,"revision":1,"recent":[],"files":[["a",{"key":"","data":"eA==","bytes":2,"token":1}]]}',
   ])('is not %s', (text) => {
     expect(() => decodeManifest(text, 'it')).toThrow(expect.objectContaining({ code: 'RESOURCE' }));
   });
@@ -214,93 +217,74 @@ describe('the format of a manifest', () => {
   });
 });
 
-/** A load takes long, so that bodies begin with what was current when it was seen last. */
-class RecallingStore extends MemoryStore {
-  recalled: Loaded | undefined;
+/** A further write of data would be a further wait. */
+class InliningStore extends MemoryStore {
+  readonly inlines = true;
+  puts = 0;
 
-  recall(): Loaded | undefined {
-    return this.recalled;
+  override async put(scope: string, token: number, data: Uint8Array): ReturnType<MemoryStore['put']> {
+    this.puts += 1;
+    return await super.put(scope, token, data);
   }
 }
 
-describe('a body that begins with a manifest that was seen before', () => {
-  async function published(token: number): Promise<RecallingStore> {
-    const store = new RecallingStore();
-    await write(store, token, 'first');
-    store.recalled = store.current;
-    return store;
-  }
-
-  const reading = async (store: RecallingStore, token: number): Promise<(string | undefined)[]> => {
-    const seen: (string | undefined)[] = [];
+describe('a small file, where the storage is waited for', () => {
+  const writing = async (store: MemoryStore, files: Readonly<Record<string, string>>): Promise<void> =>
     await fenceBy(
-      call(store, token),
+      call(store, 5),
       (of) => new Transaction(of),
       async (tx) => {
-        const data = await tx.read('a');
-        seen.push(data === undefined ? undefined : Buffer.from(data).toString());
+        for (const [name, value] of Object.entries(files)) await tx.write(name, value);
       },
     );
-    return seen;
+  const reading = async (store: MemoryStore, name: string): Promise<string | undefined> => {
+    const data = await readFrom(store, 'jobs', name);
+    return data === undefined ? undefined : Buffer.from(data).toString();
   };
 
-  it('does not wait for the current one', async () => {
-    const store = await published(5);
-    const load = store.load.bind(store);
-    let begun = (): void => undefined;
-    const writing = new Promise<void>((resolve) => (begun = resolve));
-    store.load = async () => {
-      await writing;
-      return await load();
-    };
-    await fenceBy(
-      call(store, 5),
-      (of) => new Transaction(of),
-      async (tx) => {
-        begun();
-        await tx.write('a', 'second');
-      },
-    );
-    expect(valueIn(store)).toBe('second');
+  it('is in the manifest, and read from it', async () => {
+    const store = new InliningStore();
+    await writing(store, { a: 'ä', empty: '', b: 'x'.repeat(4_096), large: 'x'.repeat(4_097) });
+    expect(store.puts).toBe(1);
+    expect([await reading(store, 'a'), await reading(store, 'empty')]).toEqual(['ä', '']);
+    expect((await reading(store, 'b'))?.length).toBe(4_096);
+    expect((await reading(store, 'large'))?.length).toBe(4_097);
+    expect(decodeManifest(encodeManifest(store.current?.manifest ?? EMPTY), 'it')).toEqual(store.current?.manifest);
   });
 
-  it('is run again where the current one is another: what it gives was read from that', async () => {
-    const store = await published(5);
-    await write(store, 5, 'second');
-    const seen = reading(store, 5);
-    await new Promise((resolve) => setImmediate(resolve));
-    store.recalled = store.current;
-    expect(await seen).toEqual(['first', 'second']);
+  it('is so up to a bound on all of them, and one that is replaced gives its room back', async () => {
+    const store = new InliningStore();
+    const full = Object.fromEntries(Array.from({ length: 16 }, (_, place) => [`${place}`, 'x'.repeat(4_096)]));
+    await writing(store, full);
+    expect(store.puts).toBe(0);
+    await writing(store, { more: 'x' });
+    expect(store.puts).toBe(1);
+    await writing(store, { 5: 'y'.repeat(4_096) });
+    expect(store.puts).toBe(1);
+    expect([await reading(store, 'more'), (await reading(store, '5'))?.slice(0, 1)]).toEqual(['x', 'y']);
   });
 
-  it('fails with no error that comes of an older one', async () => {
-    const store = await published(5);
-    await write(store, 5, 'second');
-    const body = fenceBy(
-      call(store, 5),
-      (of) => new Transaction(of),
-      async (tx) => {
-        const value = Buffer.from((await tx.read('a')) ?? []).toString();
-        store.recalled = store.current;
-        if (value === 'first') throw new Error('it is the first still');
-        return value;
-      },
-    );
-    expect(await body).toBe('second');
+  it('is no data where a local disk has it as well', async () => {
+    const store = new MemoryStore();
+    await writing(store, { a: 'it' });
+    expect(store.current?.manifest.files.get('a')).toEqual({ key: 'it', bytes: 2, token: 5 });
   });
+});
 
-  it('publishes nothing, and says so, where a newer holder has been since', async () => {
-    const store = await published(5);
+describe('the body of a stale holder', () => {
+  it('is not run, though its process has seen nothing of the newer one', async () => {
+    const store = new MemoryStore();
+    await write(store, 5, 'first');
     await installBy(call(store, 6));
-    expect(await failureOf(write(store, 5, 'late'))).toMatchObject({ code: 'STALE_TOKEN', highest: 6 });
-    expect(await failureOf(reading(store, 5))).toMatchObject({ code: 'STALE_TOKEN', highest: 6 });
-    expect(valueIn(store)).toBe('first');
-  });
-
-  it('does so only under a floor that is installed', async () => {
-    const store = await published(5);
-    expect(await reading(store, 6)).toEqual(['first']);
-    expect(store.current?.manifest.floor).toBe(6);
-    expect(await failureOf(reading(store, 5))).toMatchObject({ code: 'STALE_TOKEN' });
+    let ran = false;
+    const late = fenceBy(
+      call(store, 5),
+      (of) => new Transaction(of),
+      async () => {
+        ran = true;
+      },
+    );
+    expect(await failureOf(late)).toMatchObject({ code: 'STALE_TOKEN', highest: 6 });
+    expect(ran).toBe(false);
   });
 });

@@ -12,7 +12,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { FenceError } from '@holdfast/fence';
-import { invalid, Recent } from '@holdfast/fence/adapter';
+import { invalid } from '@holdfast/fence/adapter';
 import {
   decodeManifest,
   encodeManifest,
@@ -32,10 +32,6 @@ export interface S3Storage {
   /** What all keys begin with, such as `fenced/`. @default '' */
   readonly prefix?: string | undefined;
 }
-
-/** By clients, and in these by where they are: manifests that were seen last. */
-const seen = new WeakMap<object, Recent<Loaded>>();
-const MAX_SEEN = 1_000;
 
 /** A conflict of conditional writes (409) says to try again, and S3 decides nothing by it. */
 const MAX_CONFLICTS = 8;
@@ -64,6 +60,7 @@ export function checkStorage(value: unknown): asserts value is S3Storage {
 
 /** What else the package does with the objects of a scope. */
 export class S3Store implements ManifestStore {
+  readonly inlines = true;
   readonly #storage: S3Storage;
 
   constructor(storage: S3Storage) {
@@ -75,13 +72,7 @@ export class S3Store implements ManifestStore {
     const found = await this.#get(key, signal);
     if (found === undefined) return undefined;
     const text = Buffer.from(found.data).toString('utf8');
-    const loaded = { manifest: decodeManifest(text, `the object ${JSON.stringify(key)}`), version: found.etag };
-    this.#seen.set(this.#place(scope), loaded);
-    return loaded;
-  }
-
-  recall(scope: string): Loaded | undefined {
-    return this.#seen.get(this.#place(scope));
+    return { manifest: decodeManifest(text, `the object ${JSON.stringify(key)}`), version: found.etag };
   }
 
   async publish(scope: string, manifest: Manifest, over: Loaded | undefined): Promise<boolean> {
@@ -95,8 +86,7 @@ export class S3Store implements ManifestStore {
     });
     for (let conflicts = 0; ; conflicts += 1) {
       try {
-        const { ETag: version } = await this.#storage.client.send(command);
-        if (version !== undefined) this.#seen.set(this.#place(scope), { manifest, version });
+        await this.#storage.client.send(command);
         return true;
       } catch (error) {
         const conflict = isConflict(error);
@@ -189,17 +179,6 @@ export class S3Store implements ManifestStore {
       if (isAbsent(error)) return undefined;
       throw this.#failure(error, 'get');
     }
-  }
-
-  get #seen(): Recent<Loaded> {
-    const { client } = this.#storage;
-    const known = seen.get(client) ?? new Recent<Loaded>(MAX_SEEN);
-    seen.set(client, known);
-    return known;
-  }
-
-  #place(scope: string): string {
-    return `${this.#storage.bucket} ${this.#folder(scope)}`;
   }
 
   #folder(scope: string): string {

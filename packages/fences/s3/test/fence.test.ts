@@ -31,6 +31,9 @@ async function failureOf(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
+/** More than a manifest has in itself. */
+const LARGE = 'x'.repeat(4_097);
+
 const textOf = (data: Uint8Array | undefined): string | undefined =>
   data === undefined ? undefined : Buffer.from(data).toString();
 
@@ -57,43 +60,40 @@ describe('a file that is read, changed and written under a lock', () => {
     expect(await highest(storage, 'jobs')).toBe(8);
   });
 
-  it('waits twice for the storage when its holder writes again: the manifest is loaded beside the data', async () => {
-    const own = clientOf(server, 1);
-    const place = { ...storage, client: own };
+  it('waits twice for the storage when its holder writes again: for the manifest, and for the one with the file in it', async () => {
     const holder = { token: 7 };
-    await fence(place, 'jobs', holder, (tx) => tx.write('a', 'first'));
-    let sentData = (): void => undefined;
-    const data = new Promise<void>((resolve) => (sentData = resolve));
-    own.middlewareStack.add(
-      (next, { commandName }) =>
-        async (args) => {
-          if (commandName === 'PutObjectCommand') sentData();
-          // Were the load waited for first, nothing would ever be sent.
-          if (commandName === 'GetObjectCommand') await data;
-          return await next(args);
-        },
-      { step: 'initialize' },
-    );
+    await fence(storage, 'jobs', holder, (tx) => tx.write('a', 'first'));
     const before = server.requests.length;
-    await fence(place, 'jobs', holder, (tx) => tx.write('a', 'second'));
-    const methods = server.requests.slice(before).map(({ method }) => method);
-    expect(methods.toSorted()).toEqual(['GET', 'PUT', 'PUT']);
-    expect(methods.at(-1)).toBe('PUT');
+    await fence(storage, 'jobs', holder, (tx) => tx.write('a', 'second'));
+    expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'PUT']);
     expect(textOf(await read(storage, 'jobs', 'a'))).toBe('second');
-    own.destroy();
+    const between = server.requests.length;
+    await fence(storage, 'jobs', holder, (tx) => tx.write('large', LARGE));
+    expect(server.requests.slice(between).map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT']);
+    expect(textOf(await read(storage, 'jobs', 'large'))).toBe(LARGE);
   });
 
-  it('is what another client of the same holder published, and not what this one saw last', async () => {
+  it('is what another client of the same holder published', async () => {
     const other = { ...storage, client: clientOf(server, 1) };
     const holder = { token: 7 };
     await fence(storage, 'jobs', holder, (tx) => tx.write('a', 'first'));
     await fence(other, 'jobs', holder, (tx) => tx.write('a', 'second'));
     const seen: (string | undefined)[] = [];
-    const value = await fence(storage, 'jobs', holder, async (tx) => {
-      seen.push(textOf(await tx.read('a')));
-      return seen.at(-1);
+    await fence(storage, 'jobs', holder, async (tx) => seen.push(textOf(await tx.read('a'))));
+    expect(seen).toEqual(['second']);
+    other.client.destroy();
+  });
+
+  it('whose holder is stale is told so before its body is run, though its client has seen no newer one', async () => {
+    const other = { ...storage, client: clientOf(server, 1) };
+    await fence(storage, 'jobs', { token: 5 }, (tx) => tx.write('a', 'first'));
+    await install(other, 'jobs', { token: 7 });
+    let ran = false;
+    const late = fence(storage, 'jobs', { token: 5 }, async () => {
+      ran = true;
     });
-    expect({ value, seen }).toEqual({ value: 'second', seen: ['first', 'second'] });
+    expect(await failureOf(late)).toMatchObject({ code: 'STALE_TOKEN', highest: 7 });
+    expect(ran).toBe(false);
     other.client.destroy();
   });
 
@@ -186,7 +186,8 @@ describe('an answer that is lost', () => {
       retryable: true,
     });
     server.fault = (method, key) => (method === 'PUT' && key.includes('/data/') ? 'unavailable' : undefined);
-    expect(await failureOf(add({ token: 5 }))).toMatchObject({ code: 'CONNECTION', indeterminate: false });
+    const large = fence(storage, 'jobs', { token: 5 }, (tx) => tx.write('count', LARGE));
+    expect(await failureOf(large)).toMatchObject({ code: 'CONNECTION', indeterminate: false });
     server.fault = () => undefined;
     expect(await read(storage, 'jobs', 'count')).toBeUndefined();
   });
@@ -262,9 +263,9 @@ describe('the storage', () => {
 
   it('is collected of what older holders left, and of nothing else', async () => {
     await fence(storage, 'jobs', { token: 5 }, async (tx) => {
-      for (const name of ['a', 'b', 'c', 'd', 'e']) await tx.write(name, name);
+      for (const name of ['a', 'b', 'c', 'd', 'e']) await tx.write(name, name + LARGE);
     });
-    await fence(storage, 'jobs', { token: 5 }, (tx) => tx.write('a', 'newer'));
+    await fence(storage, 'jobs', { token: 5 }, (tx) => tx.write('a', `newer${LARGE}`));
     expect(await collect(storage, 'jobs')).toBe(0);
     const data = (): number =>
       server.keys(BUCKET).filter((key) => key.startsWith(`${storage.prefix}scope-jobs/data/`)).length;
@@ -272,12 +273,12 @@ describe('the storage', () => {
     await install(storage, 'jobs', { token: 7 });
     expect(await collect(storage, 'jobs')).toBe(1);
     expect(data()).toBe(5);
-    expect(textOf(await read(storage, 'jobs', 'a'))).toBe('newer');
+    expect(textOf(await read(storage, 'jobs', 'a'))).toBe(`newer${LARGE}`);
     expect(await collect(storage, 'nothing')).toBe(0);
   });
 
   it('says what is missing where somebody deleted data', async () => {
-    await add({ token: 5 });
+    await fence(storage, 'jobs', { token: 5 }, (tx) => tx.write('count', LARGE));
     for (const key of server.keys(BUCKET)) {
       if (key.startsWith(`${storage.prefix}scope-jobs/data/`)) server.delete(BUCKET, key);
     }

@@ -94,10 +94,24 @@ describe('on PostgreSQL', () => {
       await pool.query(`
         CREATE SCHEMA astray;
         CREATE FUNCTION astray.hashtextextended(text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1/0::bigint';
-        CREATE FUNCTION astray.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT 1/0::bigint'`);
+        CREATE FUNCTION astray.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT 1/0::bigint';
+        CREATE FUNCTION astray.pg_advisory_xact_lock_shared(bigint) RETURNS void LANGUAGE sql AS 'SELECT 1/0::bigint';
+        CREATE FUNCTION astray.fail(integer, integer) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0::bigint IS NULL';
+        CREATE FUNCTION astray.fail(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0::bigint IS NULL';
+        CREATE FUNCTION astray.fail(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0::bigint IS NULL';
+        CREATE OPERATOR astray.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = astray.fail);
+        CREATE OPERATOR astray.<= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = astray.fail);
+        CREATE OPERATOR astray.>= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = astray.fail);
+        CREATE OPERATOR astray.= (LEFTARG = text, RIGHTARG = text, FUNCTION = astray.fail);
+        CREATE DOMAIN astray.text AS integer`);
       const led = poolOn(url, { options: '-c search_path=astray,pg_catalog' });
       await fence(led, 'jobs', { token: 7 }, () => Promise.resolve());
       expect(await highest(led, 'jobs')).toBe(7);
+      expect(await failureOf(fence(led, 'jobs', { token: 5 }, () => Promise.resolve()))).toMatchObject({ highest: 7 });
+      // Such names are in front, or this would prove nothing.
+      expect(await failureOf(led.query("SELECT 'a'::pg_catalog.text = 'a'::pg_catalog.text"))).toMatchObject({
+        code: '22012',
+      });
     });
 
     it('refuses tokens that are none, from whatever language they come', async () => {

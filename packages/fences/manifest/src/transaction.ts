@@ -10,8 +10,9 @@ import type { ManifestStore } from './store.ts';
 /** The longest file that is written or read as one piece. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** A small file, and all of them in one manifest, which is read and written whole. */
+/** The largest file that a manifest of S3 has in itself. */
 const MAX_INLINE_BYTES = 4_096;
+/** All such files of one manifest together: it is read and written whole. */
 const MAX_INLINE_TOTAL_BYTES = 65_536;
 
 export interface TransactionOf<Store extends ManifestStore> {

@@ -27,6 +27,7 @@ export const STATEMENTS: Statements = {
   enterSnapshot: 'SELECT holdfast.fence_enter($1, $2, $3, $4, $5)',
 };
 
+/** How often a transaction is begun whose token was reset, or whose row changed meanwhile. */
 const MAX_BEGINS = 3;
 /** SQLSTATE of a COMMIT where no transaction is open. */
 const NO_TRANSACTION = '25P01';

@@ -27,15 +27,22 @@ export function checkDatabase(database: unknown): asserts database is SqliteData
   if (!is) throw invalid(`the first argument is ${DATABASES}`);
 }
 
-const prepared = new WeakMap<SqliteDatabase, Map<string, Statement>>();
+/** By database and text. Whoever closes a database of libsql closes it when its statements are collected as well: hence they are held weakly. */
+const prepared = new WeakMap<SqliteDatabase, Map<string, WeakRef<Statement>>>();
 
-/** Prepared once for each database. SQLite itself prepares it again where the schema has changed. @throws what the driver throws */
+/** Prepared once for many calls. SQLite itself prepares it again where the schema has changed. @throws what the driver throws */
 export function statementOf(database: SqliteDatabase, sql: string): Statement {
-  const known = prepared.get(database) ?? new Map<string, Statement>();
+  const known = prepared.get(database) ?? new Map<string, WeakRef<Statement>>();
   prepared.set(database, known);
-  const statement = known.get(sql) ?? database.prepare(sql);
-  known.set(sql, statement);
+  const there = known.get(sql)?.deref();
+  if (there !== undefined) return there;
+  const statement = database.prepare(sql);
+  known.set(sql, new WeakRef(statement));
   return statement;
+}
+
+export function forgetStatements(database: SqliteDatabase): void {
+  prepared.delete(database);
 }
 
 /** A row of a statement that is not prepared before: where the database may be closed, or is none. */

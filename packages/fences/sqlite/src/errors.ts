@@ -33,7 +33,7 @@ const NO_COLUMN = /no such column: [vf]\.|has no column named (?:scope|floor|ver
 /** The savepoint of the fence, or the transaction, is not there any more. */
 const ENDED = /no such savepoint|no transaction is active/;
 const NESTED = /within a transaction/;
-const CLOSED = /\bis not open\b|\bnot open$|database is closed/i;
+const CLOSED = /\bis not open\b|\bnot open$|database is closed|statement has been finalized/i;
 
 /** 0 where it is none of SQLite. Extended codes have more words, and more bits. */
 function resultOf(error: unknown): number {

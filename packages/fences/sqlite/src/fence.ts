@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FenceError, floorOf, StaleTokenError, type Holder } from '@holdfast/fence';
 import { checkBody, invalid, withLimit, type Cutoff } from '@holdfast/fence/adapter';
-import { checkDatabase, rowOf, statementOf, type SqliteDatabase } from './database.ts';
+import { checkDatabase, forgetStatements, rowOf, statementOf, type SqliteDatabase } from './database.ts';
 import { asFenceError, during, isBusy } from './errors.ts';
 import { floorIn } from './schema.ts';
 import { STATEMENTS } from './sql.ts';
@@ -144,7 +144,7 @@ function begin(database: SqliteDatabase): unknown {
   const timeoutMs = during('begin', () => Number(rowOf(statementOf(database, STATEMENTS.timeout))['timeout'] ?? 0));
   const setBack = `PRAGMA busy_timeout = ${timeoutMs}`;
   const error = attemptOf(() => database.exec(`PRAGMA busy_timeout = 0; ${STATEMENTS.begin}; ${setBack}`));
-  if (error !== undefined) database.exec(setBack);
+  if (error !== undefined) attemptOf(() => database.exec(setBack));
   return error;
 }
 
@@ -155,8 +155,8 @@ function inTransaction<Result>(database: SqliteDatabase, work: () => Result): Re
     during('commit', () => database.exec(STATEMENTS.commit));
     return result;
   } catch (error) {
-    // Where it has ended already there is nothing to roll back.
-    attemptOf(() => database.exec('ROLLBACK'));
+    // Where it has ended already there is nothing to roll back. Or the body has closed the database, which statements would hold open.
+    if (attemptOf(() => database.exec('ROLLBACK')) !== undefined) forgetStatements(database);
     throw error;
   }
 }

@@ -181,6 +181,39 @@ describe.each(Object.entries(DRIVERS))('with %s, a fenced transaction', (_name, 
     }
   });
 
+  it('on a database that was closed since the last call is told so', async () => {
+    await fence(database, 'accounts', { token: 5 }, set(20));
+    database.close();
+    for (const call of [
+      () => fence(database, 'accounts', { token: 5 }, set(30)),
+      () => install(database, 'accounts', { token: 5 }),
+      () => highest(database, 'accounts'),
+    ]) {
+      expect(await failureOf(call)).toMatchObject({ name: 'FenceError', code: 'CONNECTION' });
+    }
+  });
+
+  it('leaves nothing open behind it: others may write, drop its tables and make them again', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-sqlite-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'jobs.db');
+    const [one, two] = [open(file), open(file)];
+    one.exec('PRAGMA journal_mode = WAL');
+    migrate(one);
+    await install(one, 'accounts', { token: 5 });
+    await fence(one, 'accounts', { token: 5 }, () => undefined);
+    two.exec('DROP TABLE holdfast_fence');
+    expect(await failureOf(install(one, 'accounts', { token: 5 }))).toMatchObject({ code: 'SCHEMA_MISSING' });
+    migrate(two);
+    await install(one, 'accounts', { token: 3 });
+    one.close();
+    await install(two, 'accounts', { token: 4 });
+    expect(highest(two, 'accounts')).toBe(4);
+    // Nothing of the first connection holds the log.
+    expect(two.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()).toMatchObject({ busy: 0 });
+    two.close();
+  });
+
   it('whose body closes the database is told so, and nothing of it is there', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-sqlite-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

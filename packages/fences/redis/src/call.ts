@@ -1,6 +1,6 @@
 /** The scripts of one call under a token, each bounded by signals and a time. */
 
-import { FenceError, floorOf, type Holder } from '@holdfast/fence';
+import { floorOf, type Holder } from '@holdfast/fence';
 import { InstalledFloors, underWay, type Cutoff } from '@holdfast/fence/adapter';
 import { runScript, type Argument, type RedisClient, type Replies, type Script } from './client.ts';
 import { asFenceError, lateError, type Doing } from './errors.ts';

@@ -2,7 +2,7 @@
 
 import { checkMs, invalid } from '@holdfast/fence/adapter';
 import { runIn, Work, type Opened } from './call.ts';
-import type { Argument, Replies } from './client.ts';
+import type { Argument } from './client.ts';
 import type { Doing } from './errors.ts';
 import { keyFrom } from './keys.ts';
 import { behindCheck } from './scripts.ts';

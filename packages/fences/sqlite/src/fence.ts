@@ -142,6 +142,7 @@ async function written<Outcome>(
 /** All of it is one call of the driver, but for the wait of the connection, which the application may set at any time. @returns what it failed with */
 function begin(database: SqliteDatabase): unknown {
   const timeoutMs = during('begin', () => Number(rowOf(statementOf(database, STATEMENTS.timeout))['timeout'] ?? 0));
+  if (timeoutMs === 0) return attemptOf(() => database.exec(STATEMENTS.begin));
   const setBack = `PRAGMA busy_timeout = ${timeoutMs}`;
   const error = attemptOf(() => database.exec(`PRAGMA busy_timeout = 0; ${STATEMENTS.begin}; ${setBack}`));
   if (error !== undefined) attemptOf(() => database.exec(setBack));

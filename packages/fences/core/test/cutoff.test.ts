@@ -46,6 +46,40 @@ describe('the end of a call by signals', () => {
   });
 });
 
+describe('a wait', () => {
+  const late = (): FenceError => new FenceError('TIMEOUT', 'late');
+
+  it('has a limit of time besides the signals, and with none of them', async () => {
+    const signals = [[], [new AbortController().signal]];
+    for (const cutoff of signals.map((each) => new Cutoff(each))) {
+      await expect(cutoff.race(never, { ms: 1, late })).rejects.toThrow('late');
+      expect(await cutoff.race(Promise.resolve(5), { ms: 60_000, late })).toBe(5);
+      await expect(cutoff.race(Promise.reject(new Error('own')), { ms: 60_000, late })).rejects.toThrow('own');
+    }
+  });
+
+  it('is no end of what is done already when a signal aborts', async () => {
+    const aborter = new AbortController();
+    const cutoff = new Cutoff([aborter.signal]);
+    const done = Promise.resolve(5);
+    aborter.abort();
+    expect(await cutoff.race(done)).toBe(5);
+  });
+
+  it('takes what is no promise, of JavaScript', async () => {
+    const cutoff = new Cutoff([new AbortController().signal]);
+    expect(await cutoff.race(5 as unknown as Promise<number>)).toBe(5);
+  });
+
+  it('of several at once ends with each of them', async () => {
+    const aborter = new AbortController();
+    const cutoff = new Cutoff([aborter.signal]);
+    const waits = [cutoff.race(never), cutoff.race(never, { ms: 60_000, late }), cutoff.race(never)];
+    aborter.abort('lost');
+    for (const wait of waits) await expect(wait).rejects.toMatchObject({ code: 'ABORTED', cause: 'lost' });
+  });
+});
+
 describe('a call', () => {
   it('does not begin when the lock is lost', async () => {
     let begun = 0;

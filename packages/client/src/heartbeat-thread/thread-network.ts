@@ -1,6 +1,7 @@
 /**
  * A network whose sockets live in a thread of their own, which renews sessions while the application's thread stands still. The thread is
- * started by the first dial, ends when it has had no connection for a while, and never keeps the process alive.
+ * started by the first dial, and ends when it has had no connection for a while. As a socket does, it keeps the process alive while there is a
+ * connection or a dial, and not longer.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -47,6 +48,7 @@ class HeartbeatThread {
   dial({ address, timeoutMs, acceptedTimeoutMs, maxFrameBytes }: DialOptions): Promise<Connection> {
     clearTimeout(this.#idle);
     this.#worker ??= this.#start();
+    this.#worker.ref();
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
@@ -69,7 +71,6 @@ class HeartbeatThread {
       name: 'holdfast-heartbeats',
       workerData,
     });
-    worker.unref();
     worker.on('message', (message: FromThread) => this.#hear(message));
     worker.on('error', (error) => this.#failed(worker, error.message));
     worker.on('exit', () => this.#failed(worker, 'it has ended'));
@@ -112,6 +113,7 @@ class HeartbeatThread {
 
   #checkIdle(): void {
     if (this.#connections.size > 0 || this.#dials.size > 0) return;
+    this.#worker?.unref();
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
   }

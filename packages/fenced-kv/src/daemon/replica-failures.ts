@@ -4,7 +4,7 @@ import { ListenError } from '@holdfast/runtime';
 
 import { describeError, EngineError } from '../engines/engine-error.ts';
 import { RefusedError } from '../refusal.ts';
-import { ConfigurationError } from '../replication/node/ensemble-configuration.ts';
+import { ConfigurationError } from '../replication/node/group-nodes.ts';
 import { ReplicaIdTakenError } from '../replication/node/replica-registry.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';
 import { exitErrorOf } from './on-bucket.ts';

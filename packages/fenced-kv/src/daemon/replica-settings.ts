@@ -11,7 +11,8 @@ import {
 } from '../limits.ts';
 import { parseAddress } from '../http/server.ts';
 import type { ReplicaId } from '../replication/core/index.ts';
-import { isGroupName, MAX_REPLICAS, NAME_RULE } from '../replication/node/ensemble-configuration.ts';
+import { MAX_REPLICAS } from '../replication/node/ensemble-configuration.ts';
+import { isGroupName, NAME_RULE } from '../replication/node/group-nodes.ts';
 import { MAX_URL_LENGTH } from '../replication/node/replica-registry.ts';
 import { MIN_SECRET_BYTES } from '../replication/wire/handshake.ts';
 import { EXIT_CODE, ExitError } from './exit-code.ts';

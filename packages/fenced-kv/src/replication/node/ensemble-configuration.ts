@@ -3,43 +3,23 @@
  * fails where another was made since. Any client of the ensemble can do it; a session is not needed for what is kept.
  */
 
-import { BadVersionError, NodeExistsError, NotFoundError, type Nodes } from '@holdfast/client';
+import { BadVersionError, NotFoundError } from '@holdfast/client';
 
 import type { Configuration, ReplicaId, VersionedConfiguration } from '../core/index.ts';
-import { Head, isObject } from '../wire/head.ts';
+import {
+  ConfigurationError,
+  createOnce,
+  decodeNode,
+  encodeNode,
+  GROUPS_PATH,
+  groupPath,
+  MAX_NAME_LENGTH,
+  type GroupNodes,
+} from './group-nodes.ts';
 import type { ConfigurationNode } from './replica-node.ts';
 
 /** Replicas of one group. */
 export const MAX_REPLICAS = 16;
-/** Characters of a group's name: letters, digits, dot, dash and underscore. */
-const MAX_GROUP_LENGTH = 64;
-/** Characters of a replica's id. */
-const MAX_ID_LENGTH = 64;
-const ROOT = '/fenced-kv';
-const FORMAT = 1;
-
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-/** The node is missing, or holds something else. Its message says which, and what to do. */
-export class ConfigurationError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ConfigurationError';
-  }
-}
-
-/** Where a group has its nodes. @throws ConfigurationError for a name that no group can have */
-export function groupPath(group: string): string {
-  if (isGroupName(group)) return `${ROOT}/${group}`;
-  throw new ConfigurationError(`${JSON.stringify(group)} is no name of a group: it ${NAME_RULE}`);
-}
-
-/** Names of groups and ids of replicas are alike. */
-export const NAME_RULE = `has at most ${MAX_GROUP_LENGTH} letters, digits, dots, dashes and underscores, and begins with a letter or digit`;
-
-export function isGroupName(name: string): boolean {
-  return name.length <= MAX_GROUP_LENGTH && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name);
-}
 
 /**
  * @example
@@ -48,13 +28,13 @@ export function isGroupName(name: string): boolean {
  */
 export class EnsembleConfiguration implements ConfigurationNode {
   readonly path: string;
-  readonly #nodes: Pick<Nodes, 'get' | 'set' | 'create'>;
+  readonly #nodes: GroupNodes;
   readonly #parents: readonly string[];
 
   /** @throws ConfigurationError for a name that no group can have */
-  constructor(nodes: Pick<Nodes, 'get' | 'set' | 'create'>, group: string) {
+  constructor(nodes: GroupNodes, group: string) {
     this.#nodes = nodes;
-    this.#parents = [ROOT, groupPath(group)];
+    this.#parents = [GROUPS_PATH, groupPath(group)];
     this.path = `${groupPath(group)}/configuration`;
   }
 
@@ -68,8 +48,8 @@ export class EnsembleConfiguration implements ConfigurationNode {
     const text = encode(first);
     // What cannot be read again is not written.
     decode(this.path, text);
-    for (const parent of this.#parents) await this.#createOnce(parent, '');
-    await this.#createOnce(this.path, text);
+    for (const parent of this.#parents) await createOnce(this.#nodes, parent, '');
+    await createOnce(this.#nodes, this.path, text);
     return await this.read();
   }
 
@@ -98,40 +78,21 @@ export class EnsembleConfiguration implements ConfigurationNode {
       throw error;
     }
   }
-
-  async #createOnce(path: string, data: string): Promise<void> {
-    try {
-      await this.#nodes.create(path, data);
-    } catch (error) {
-      if (!(error instanceof NodeExistsError)) throw error;
-    }
-  }
 }
 
 function encode({ epoch, primary, inSync }: Configuration): string {
-  return JSON.stringify({ format: FORMAT, epoch, primary, inSync });
+  return encodeNode({ epoch, primary, inSync });
 }
 
 function decode(path: string, data: Uint8Array | string): Configuration {
-  const refuse = (problem: string): ConfigurationError =>
-    new ConfigurationError(
-      `the node ${path} ${problem}; it is no configuration that this version knows: leave it to fenced-kvd`,
-    );
-  let value: unknown;
-  try {
-    value = JSON.parse(typeof data === 'string' ? data : decoder.decode(data));
-  } catch {
-    throw refuse('is not JSON');
-  }
-  if (!isObject(value)) throw refuse('is no object');
-  const head = new Head(value, refuse);
-  if (head.integer('format') !== FORMAT) throw refuse('has another format');
-  const inSync = head.list('inSync', MAX_REPLICAS).map((id) => {
-    if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH) return id;
-    throw refuse('has a replica without a name');
+  return decodeNode({ path, data, what: 'configuration' }, (head, refuse) => {
+    const inSync = head.list('inSync', MAX_REPLICAS).map((id) => {
+      if (typeof id === 'string' && id !== '' && id.length <= MAX_NAME_LENGTH) return id;
+      throw refuse('has a replica without a name');
+    });
+    const primary = head.text('primary', MAX_NAME_LENGTH);
+    if (new Set(inSync).size !== inSync.length) throw refuse('has a replica twice');
+    if (!inSync.includes(primary)) throw refuse('has a primary that is not in sync');
+    return { epoch: head.integer('epoch'), primary, inSync };
   });
-  const primary = head.text('primary', MAX_ID_LENGTH);
-  if (new Set(inSync).size !== inSync.length) throw refuse('has a replica twice');
-  if (!inSync.includes(primary)) throw refuse('has a primary that is not in sync');
-  return { epoch: head.integer('epoch'), primary, inSync };
 }

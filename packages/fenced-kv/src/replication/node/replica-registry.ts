@@ -3,19 +3,15 @@
  * time, and where its clients go. So a directory that was lost, and made anew under its old id, is not believed to have what it had.
  */
 
-import { BadVersionError, NodeExistsError, NotFoundError, type Nodes } from '@holdfast/client';
+import { BadVersionError, NotFoundError } from '@holdfast/client';
 
 import type { ReplicaId } from '../core/index.ts';
-import { Head, isObject } from '../wire/head.ts';
-import { ConfigurationError, groupPath } from './ensemble-configuration.ts';
+import { createOnce, decodeNode, encodeNode, groupPath, type GroupNodes } from './group-nodes.ts';
 
-const FORMAT = 1;
 const DIRECTORY_LENGTH = 32;
 /** Characters of the address that clients are sent to. */
 export const MAX_URL_LENGTH = 512;
 const ATTEMPTS = 3;
-
-const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export interface RegisteredReplica {
   /** Drawn for its directory. */
@@ -42,12 +38,12 @@ export class ReplicaIdTakenError extends Error {
  * (await registry.find('r1'))?.url; // 'http://10.0.0.1:7400'
  */
 export class ReplicaRegistry {
-  readonly #nodes: Pick<Nodes, 'get' | 'set' | 'create'>;
+  readonly #nodes: GroupNodes;
   readonly #root: string;
   readonly #parents: readonly string[];
 
   /** @throws ConfigurationError for a name that no group can have */
-  constructor(nodes: Pick<Nodes, 'get' | 'set' | 'create'>, group: string) {
+  constructor(nodes: GroupNodes, group: string) {
     const path = groupPath(group);
     this.#nodes = nodes;
     this.#root = `${path}/replicas`;
@@ -56,12 +52,12 @@ export class ReplicaRegistry {
 
   /** Rejects with ReplicaIdTakenError, ConfigurationError for a node of another kind, and HoldfastError. */
   async register(id: ReplicaId, replica: RegisteredReplica): Promise<void> {
-    for (const parent of this.#parents) await this.#createOnce(parent, '');
+    for (const parent of this.#parents) await createOnce(this.#nodes, parent, '');
     const path = `${this.#root}/${id}`;
-    const data = JSON.stringify({ format: FORMAT, ...replica });
+    const data = encodeNode(replica);
     decode(path, data); // what cannot be read again is not written
     for (let attempt = 1; ; attempt += 1) {
-      if (await this.#createOnce(path, data)) return;
+      if (await createOnce(this.#nodes, path, data)) return;
       const { data: present, stat } = await this.#nodes.get(path);
       const { directory, url } = decode(path, present);
       if (directory !== replica.directory) throw new ReplicaIdTakenError(id, path);
@@ -85,31 +81,10 @@ export class ReplicaRegistry {
       throw error;
     }
   }
-
-  async #createOnce(path: string, data: string): Promise<boolean> {
-    try {
-      await this.#nodes.create(path, data);
-      return true;
-    } catch (error) {
-      if (error instanceof NodeExistsError) return false;
-      throw error;
-    }
-  }
 }
 
 function decode(path: string, data: Uint8Array | string): RegisteredReplica {
-  const refuse = (problem: string): ConfigurationError =>
-    new ConfigurationError(
-      `the node ${path} ${problem}; it is no replica that this version knows: leave it to fenced-kvd`,
-    );
-  let value: unknown;
-  try {
-    value = JSON.parse(typeof data === 'string' ? data : decoder.decode(data));
-  } catch {
-    throw refuse('is not JSON');
-  }
-  if (!isObject(value)) throw refuse('is no object');
-  const head = new Head(value, refuse);
-  if (head.integer('format') !== FORMAT) throw refuse('has another format');
-  return { directory: head.text('directory', DIRECTORY_LENGTH), url: head.text('url', MAX_URL_LENGTH) };
+  return decodeNode({ path, data, what: 'replica' }, (head) => {
+    return { directory: head.text('directory', DIRECTORY_LENGTH), url: head.text('url', MAX_URL_LENGTH) };
+  });
 }

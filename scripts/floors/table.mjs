@@ -13,6 +13,7 @@ export const PACKAGES = {
   '@holdfast/lockctl': { floor: 2, only: scope(['runtime', 'protocol', 'client']) },
   '@holdfast/fenced-kv-client': { floor: 1, only: scope(['runtime']) },
   '@holdfast/fenced-kv': { floor: 2, only: scope(['runtime', 'client']) },
+  '@holdfast/database-servers': { floor: 0, only: [] },
   '@holdfast/fence': { floor: 1, only: scope(['runtime']) },
   '@holdfast/fence-conformance': { floor: 2, only: scope(['fence']) },
   '@holdfast/fence-sql': { floor: 2, only: scope(['fence']) },

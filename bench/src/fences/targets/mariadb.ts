@@ -1,19 +1,15 @@
 /** One UPDATE in a transaction, on Debian's MariaDB as it is set by default: a commit is synced before its answer. */
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { hasMariaDb, prepareMariaDb } from '@holdfast/database-servers';
 import { fence, migrate } from '@holdfast/fence-mysql';
 import mysql from 'mysql2/promise';
 
-import { freePorts } from '../../systems/free-ports.ts';
 import { ServerProcess } from '../../systems/server-process.ts';
 import { holders, NotInstalledError, type Pair, type PairSource } from '../pair.ts';
 import { Trips } from '../trips.ts';
-import { ServerUser } from './server-user.ts';
 
-const SERVER = '/usr/sbin/mariadbd';
-const INSTALL = '/usr/bin/mariadb-install-db';
 const READY_TIMEOUT_MS = 60_000;
 const UPDATE = 'UPDATE accounts SET amount = amount + 1 WHERE id = ?';
 
@@ -24,21 +20,12 @@ export const mariaDb: PairSource = {
 };
 
 async function open(directory: string, clients: number): Promise<Pair> {
-  if (!existsSync(SERVER) || !existsSync(INSTALL)) throw new NotInstalledError('MariaDB', 'mariadb-server');
-  const user = new ServerUser('mysql');
-  const data = join(user.directory, 'data');
-  user.run(INSTALL, [
-    '--no-defaults',
-    `--datadir=${data}`,
-    '--auth-root-authentication-method=normal',
-    '--skip-test-db',
-  ]);
-  const [port = 0] = await freePorts(1);
-  const place = [`datadir=${data}`, `port=${port}`, `socket=${join(user.directory, 'socket')}`];
+  if (!hasMariaDb()) throw new NotInstalledError('MariaDB', 'mariadb-server');
+  const { command, args, port, user } = await prepareMariaDb();
   const server = new ServerProcess({
     name: 'mariadb',
-    command: SERVER,
-    args: ['--no-defaults', ...[...place, 'bind-address=127.0.0.1'].map((setting) => `--${setting}`)],
+    command,
+    args,
     inside: user.inside,
     directory: user.directory,
     logFile: join(directory, 'mariadb.log'),

@@ -1,19 +1,16 @@
 /** One UPDATE in a transaction, on Debian's PostgreSQL as it is set by default: a commit is synced before its answer. */
 
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { postgresPrograms, preparePostgres } from '@holdfast/database-servers';
 import { fence, migrate } from '@holdfast/fence-postgresql';
 import pg from 'pg';
 
 import { familyOf } from '../../machine/processor-time.ts';
-import { freePorts } from '../../systems/free-ports.ts';
 import { ServerProcess } from '../../systems/server-process.ts';
 import { holders, NotInstalledError, type Pair, type PairSource } from '../pair.ts';
 import { Trips } from '../trips.ts';
-import { ServerUser } from './server-user.ts';
 
-const PACKAGES = '/usr/lib/postgresql';
 const READY_TIMEOUT_MS = 60_000;
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 const UPDATE = 'UPDATE accounts SET amount = amount + 1 WHERE id = $1';
@@ -25,17 +22,13 @@ export const postgresql: PairSource = {
 };
 
 async function open(directory: string, clients: number): Promise<Pair> {
-  const bin = programs();
+  const bin = postgresPrograms();
   if (bin === undefined) throw new NotInstalledError('PostgreSQL', 'postgresql');
-  const user = new ServerUser('postgres');
-  const data = join(user.directory, 'data');
-  user.run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust']);
-  const [port = 0] = await freePorts(1);
-  const place = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${user.directory}`];
+  const { command, args, port, user } = await preparePostgres(bin);
   const server = new ServerProcess({
     name: 'postgresql',
-    command: join(bin, 'postgres'),
-    args: ['-D', data, ...place.flatMap((setting) => ['-c', setting])],
+    command,
+    args,
     inside: user.inside,
     directory: user.directory,
     logFile: join(directory, 'postgresql.log'),
@@ -87,11 +80,6 @@ function count(client: pg.PoolClient, trips: Trips): void {
   Object.assign(client, {
     query: (...args: readonly unknown[]) => trips.during(async () => await query(...args)),
   });
-}
-
-function programs(): string | undefined {
-  const versions = existsSync(PACKAGES) ? readdirSync(PACKAGES).toSorted((x, y) => Number(y) - Number(x)) : [];
-  return versions.map((version) => join(PACKAGES, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
 }
 
 async function answers(pool: pg.Pool): Promise<boolean> {

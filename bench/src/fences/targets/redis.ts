@@ -1,17 +1,15 @@
 /** One SET, on Debian's Redis with its log synced before each answer. */
 
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { hasRedis, prepareRedis } from '@holdfast/database-servers';
 import { fence } from '@holdfast/fence-redis';
 import { Redis } from 'ioredis';
 
-import { freePorts } from '../../systems/free-ports.ts';
 import { ServerProcess } from '../../systems/server-process.ts';
 import { holders, NotInstalledError, rounds, valueOf, type Pair, type PairSource } from '../pair.ts';
 import { Trips } from '../trips.ts';
 
-const SERVER = '/usr/bin/redis-server';
 const READY_TIMEOUT_MS = 60_000;
 
 export const redis: PairSource = {
@@ -20,16 +18,13 @@ export const redis: PairSource = {
 };
 
 async function open(directory: string, clients: number): Promise<Pair> {
-  if (!existsSync(SERVER)) throw new NotInstalledError('Redis', 'redis-server');
-  const data = join(directory, 'data');
-  mkdirSync(data);
-  const [port = 0] = await freePorts(1);
-  const settings = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
+  if (!hasRedis()) throw new NotInstalledError('Redis', 'redis-server');
+  const { command, args, port, user } = await prepareRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
   const server = new ServerProcess({
     name: 'redis',
-    command: SERVER,
-    args: ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', data, ...settings],
-    directory,
+    command,
+    args,
+    directory: user.directory,
     logFile: join(directory, 'redis.log'),
   });
   server.launch();
@@ -41,7 +36,7 @@ async function open(directory: string, clients: number): Promise<Pair> {
   const close = async (): Promise<void> => {
     for (const connection of connections) connection.disconnect();
     await server.stop();
-    rmSync(data, { recursive: true, force: true });
+    user.remove();
   };
   try {
     await server.waitUntil(async () => (await connections[0]?.ping()) === 'PONG', READY_TIMEOUT_MS);

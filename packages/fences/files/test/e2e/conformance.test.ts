@@ -2,18 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { conformanceCases, runConformance } from '@holdfast/fence-conformance';
+import { BEHIND, GAP, READS, STALE, UNWRITTEN, expectBroken } from '@holdfast/fence-conformance/test/broken';
 import { RULES, type Rules } from '@holdfast/fence-manifest';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cellsIn } from '../support/cells.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-fence-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const STALE = 'a stale write is refused and changes nothing';
-const READS = 'a new holder reads nothing that is about to be overwritten';
-const BEHIND = 'a write that was checked in time does not come behind a newer one';
-const GAP = 'no older write gets in between an install and the first write';
-const UNWRITTEN = 'an install fences a scope that nobody has written';
 
 const BROKEN: Readonly<Record<string, { readonly rules: Rules; readonly red: readonly string[] }>> = {
   'never looks at the token': { rules: { ...RULES, refuses: () => false }, red: [STALE, GAP, UNWRITTEN] },
@@ -27,12 +22,6 @@ const BROKEN: Readonly<Record<string, { readonly rules: Rules; readonly red: rea
 // Restarts and crashes are those of a process: see processes.test.ts.
 const cases = conformanceCases.filter(({ needs }) => !needs.includes('crash') && !needs.includes('restart'));
 
-/** What a fence without a check still does. */
-const STILL = [
-  'a holder reads what it wrote, and writes as often as it likes',
-  'a malformed token is refused and installs nothing',
-];
-
 describe('the suite on files', () => {
   it('passes the fence', async () => {
     const results = await runConformance(cellsIn(directory), cases);
@@ -40,10 +29,6 @@ describe('the suite on files', () => {
   });
 
   it.each(Object.entries(BROKEN))('fails a fence that %s', async (name, { rules, red }) => {
-    const tried = cases.filter((each) => red.includes(each.name) || STILL.includes(each.name));
-    const results = await runConformance(cellsIn(directory, rules), tried);
-    const failed = results.filter(({ outcome }) => outcome === 'failed').map((each) => each.name);
-    // Broken where it says so, and not altogether.
-    expect(failed.toSorted(), name).toEqual(red.toSorted());
+    await expectBroken(name, cellsIn(directory, rules), red);
   });
 });

@@ -1,19 +1,19 @@
 /** What operators do to a server that runs: real processes, the socket in the data directory, and clients that write meanwhile. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, readFile, rm, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { FencedKv, StaleTokenError } from '@holdfast/fenced-kv-client';
 import type { Bucket } from '@holdfast/fenced-kv-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { run, serve, stopAll } from './daemon.ts';
+import { run, serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 const KEYS = 20;
 /** So that a backup has many turns, and writes are committed between them. */
@@ -24,15 +24,10 @@ let directory: string;
 let data: string;
 let file: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+eachInDirectory((made) => {
+  directory = made;
   data = join(directory, 'data');
   file = join(directory, 'monday');
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** Each batch gives every key the same number: what has two numbers existed at no revision. */

@@ -1,14 +1,14 @@
 /** Backup and restore with real processes: of a store that was killed, over one whose fence is higher, and of a file that is damaged. */
 
-import { copyFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { FencedKv, StaleTokenError } from '@holdfast/fenced-kv-client';
 import type { Bucket } from '@holdfast/fenced-kv-client';
-import { run, serve, stopAll } from './daemon.ts';
+import { run, serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 const LARGE_BYTES = 3_000_000;
 
@@ -16,15 +16,10 @@ let directory: string;
 let data: string;
 let file: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+eachInDirectory((made) => {
+  directory = made;
   data = join(directory, 'data');
   file = join(directory, 'monday');
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** Writes under a token until the server is killed; resolves with how many writes of each key were acknowledged. */

@@ -1,29 +1,21 @@
 /** A follower of a bucket over kill -9 of the store: it goes on by itself, and is told each revision once, or that it has missed some. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { ChangesMissedError, FencedKv, FencedKvError } from '@holdfast/fenced-kv-client';
 import type { Bucket, RevisionChanges } from '@holdfast/fenced-kv-client';
-import { serve, stopAll } from './daemon.ts';
+import { serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 const KILLS = 3;
 const WRITERS = 4;
 
-let directory: string;
 let data: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+eachInDirectory((directory) => {
   data = join(directory, 'data');
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** Until the server is there again. */

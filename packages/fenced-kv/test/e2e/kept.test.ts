@@ -1,30 +1,22 @@
 /** What a kill leaves of large values and times to live, and a stop of those who follow a bucket. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { silentLogger } from '@holdfast/runtime';
 import { nodeRuntime } from '@holdfast/runtime/node';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { FencedKv } from '@holdfast/fenced-kv-client';
 import { openLmdbEngine } from '../../src/engines/lmdb-engine.ts';
-import { serve, stopAll } from './daemon.ts';
+import { serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 const LARGE_BYTES = 3_000_000;
 
-let directory: string;
 let data: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+eachInDirectory((directory) => {
   data = join(directory, 'data');
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
 });
 
 function isWhole(value: Uint8Array | undefined): boolean {

@@ -1,28 +1,23 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { FencedKv, StaleTokenError } from '@holdfast/fenced-kv-client';
 import { RESERVED_DESCRIPTORS } from '../../src/limits.ts';
 import { LMDB_FILE_NAME } from '../../src/engines/lmdb-engine.ts';
-import { run, serve, stopAll } from './daemon.ts';
+import { run, serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 let directory: string;
 let data: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
+eachInDirectory((made) => {
+  directory = made;
   data = join(directory, 'a.b', 'data');
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
 });
 
 describe('fenced-kvd', () => {

@@ -1,28 +1,22 @@
 /** What a running fenced-kvd says of itself over its socket: the metrics that the document lists, and the document of its interface. */
 
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { FencedKv, StaleTokenError } from '@holdfast/fenced-kv-client';
 import { METRICS_MAX_AGE_MS } from '../../src/limits.ts';
-import { serve, stopAll } from './daemon.ts';
+import { serve } from './daemon.ts';
+import { eachInDirectory } from './scratch.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../../../docs/fenced-kv.md', import.meta.url));
 
 let directory: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'fenced-kvd-'));
-});
-
-afterEach(async () => {
-  await stopAll();
-  await rm(directory, { recursive: true, force: true });
+eachInDirectory((made) => {
+  directory = made;
 });
 
 /** By name and labels, of a page that is newer than what was done before the call. */
@@ -71,8 +65,11 @@ describe('the metrics of a running fenced-kvd', () => {
       ).toBe(true);
 
     await following.body?.cancel();
-    // One that has gone is noticed at the next heartbeat.
-    const followers = async (): Promise<number | undefined> => (await samples(first.url)).get('fenced_kv_followers');
+    // One that has gone is noticed when it is to be told something: of a change, or at the next heartbeat.
+    const followers = async (): Promise<number | undefined> => {
+      await bucket.put('secret-name', 'again');
+      return (await samples(first.url)).get('fenced_kv_followers');
+    };
     await expect.poll(followers, { timeout: 60_000 }).toBe(0);
     await first.stop('SIGKILL');
     const second = await serve(data);

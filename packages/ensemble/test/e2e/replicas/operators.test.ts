@@ -1,17 +1,17 @@
 /** What operators do to a group that serves: real replicas and a real ensemble, while clients write. */
 
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { compileFunction } from 'node:vm';
 
 import { connect, type Client } from '@holdfast/client';
 import type { LocalEnsemble } from '@holdfast/ensemble';
-import { FencedKv, FencedKvError, GroupNotFoundError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FencedKv, GroupNotFoundError, StaleTokenError, type Bucket } from '@holdfast/fenced-kv-client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { codeBlocks } from '../../support/documents.ts';
 import { startScratchEnsemble } from '../scratch-ensemble.ts';
-import { IDS, ScratchReplicas, type Id } from './scratch-replicas.ts';
+import { IDS, PAGE_GROUP, ScratchReplicas, type Id } from './scratch-replicas.ts';
+import { Writers } from './writers.ts';
 
 const FAR = Number.MAX_SAFE_INTEGER;
 /** Within what a bucket takes at once, and above what a new ensemble gives. */
@@ -27,19 +27,25 @@ let client: Client;
 let replicas: ScratchReplicas;
 let kv: FencedKv;
 
-beforeEach(async () => {
+beforeAll(async () => {
   ({ ensemble, stop: stopEnsemble } = await startScratchEnsemble());
   client = await connect({ servers: ensemble.clientAddresses, sessionTimeoutMs: 60_000 });
-  replicas = await ScratchReplicas.make(ensemble.clientAddresses);
-  kv = new FencedKv({ nodes: client.nodes, group: 'orders' }, { timeoutMs: 60_000 });
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stopEnsemble?.();
 });
 
 afterEach(async () => {
   kv?.close();
   await replicas?.stop();
-  await client?.close();
-  await stopEnsemble?.();
 });
+
+async function makeGroup(group?: string): Promise<void> {
+  replicas = await ScratchReplicas.make(ensemble.clientAddresses, group);
+  kv = new FencedKv({ nodes: client.nodes, group: replicas.group }, { timeoutMs: 60_000 });
+}
 
 async function begin(changes: Readonly<Record<string, string>> = {}): Promise<Id> {
   for (const id of IDS) replicas.begin(id, changes);
@@ -50,41 +56,12 @@ async function begin(changes: Readonly<Record<string, string>> = {}): Promise<Id
 const others = (id: Id): Id[] => IDS.filter((each) => each !== id);
 
 /** Each batch gives every key the same number: what has two numbers existed at no revision. */
-class Load {
-  acknowledged = 0;
-  readonly failures: unknown[] = [];
-  #stopped = false;
-  readonly #ended: Promise<void>;
-
-  constructor(bucket: Bucket) {
-    this.#ended = this.#write(bucket);
-  }
-
-  async more(count: number): Promise<void> {
-    const enough = this.acknowledged + count;
-    while (this.acknowledged < enough && this.failures.length === 0) await sleep(2);
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#ended;
-  }
-
-  async #write(bucket: Bucket): Promise<void> {
-    const keys = Array.from({ length: KEYS }, (_, key) => `k${key}`);
-    for (let number = 1; !this.#stopped; number += 1) {
-      try {
-        await bucket.batch(keys.map((key) => ({ op: 'put', key, value: String(number).padEnd(VALUE_LENGTH) })));
-        this.acknowledged = number;
-        // Commands that are under test need the processor, too.
-        await sleep(10);
-      } catch (error) {
-        // Numbers grow, so one that was given up does no harm when it comes after all: nobody writes beside it.
-        if (!(error instanceof FencedKvError && error.retryable)) this.failures.push(error);
-        await sleep(10);
-      }
-    }
-  }
+function writeBatches(bucket: Bucket): Writers {
+  const keys = Array.from({ length: KEYS }, (_, key) => `k${key}`);
+  // Numbers grow, so one that was given up does no harm when it comes after all: nobody writes beside it.
+  const write = async (number: number): Promise<void> =>
+    void (await bucket.batch(keys.map((key) => ({ op: 'put', key, value: String(number).padEnd(VALUE_LENGTH) }))));
+  return new Writers(write, { pauseMs: 40 });
 }
 
 /** The number of all keys in a store that is made of the backup. */
@@ -105,6 +82,7 @@ async function restoredNumber(from: string): Promise<number> {
 
 describe('fenced-kvd bind and reset-fence in a group that serves', () => {
   it('are carried out by the primary for all replicas, outlive it, and are refused elsewhere with where it is', async () => {
+    await makeGroup();
     const primary = await begin({ '--allow-token-jumps': '' });
     await (await kv.bucket('jobs').fencedBy({ token: FAR })).put('k', 'v');
     const bind = ['bind', 'jobs', '--lock', 'jobs', '--data'];
@@ -146,15 +124,16 @@ describe('fenced-kvd bind and reset-fence in a group that serves', () => {
 
 describe('fenced-kvd backup of a group that serves', () => {
   it('is one state at any in-sync replica, with what was acknowledged before, while clients write on', async () => {
+    await makeGroup();
     const primary = await begin();
-    const load = new Load(await kv.bucket('jobs').fencedBy({ token: 5 }));
+    const load = writeBatches(await kv.bucket('jobs').fencedBy({ token: 5 }));
     await load.more(ENOUGH);
     const taken: { readonly file: string; readonly before: number; readonly after: number }[] = [];
     for (const id of IDS) {
       const file = join(replicas.directory, `backup-${id}`);
-      const before = load.acknowledged;
+      const before = load.last;
       const { exitCode, output } = await replicas.command('backup', '--data', replicas.data(id), '--to', file);
-      taken.push({ file, before, after: load.acknowledged });
+      taken.push({ file, before, after: load.last });
       expect({ exitCode, output }).toEqual({ exitCode: 0, output: `backup ${file}: 1 buckets, ${KEYS} keys\n` });
     }
     await load.more(ENOUGH);
@@ -166,9 +145,9 @@ describe('fenced-kvd backup of a group that serves', () => {
     replicas.begin(lagging);
     await replicas.allInSync();
     const file = join(replicas.directory, 'backup-again');
-    const before = load.acknowledged;
+    const before = load.last;
     const again = await replicas.backup(lagging, file);
-    taken.push({ file, before, after: load.acknowledged });
+    taken.push({ file, before, after: load.last });
     expect(again).toMatchObject({ exitCode: 0 });
     await load.stop();
     expect(load.failures).toEqual([]);
@@ -180,6 +159,7 @@ describe('fenced-kvd backup of a group that serves', () => {
   });
 
   it('is refused by a replica that cannot know what was acknowledged, and by none for long', async () => {
+    await makeGroup();
     const primary = await begin();
     await (await kv.bucket('jobs').fencedBy({ token: 5 })).put('k', '1');
     const [left, gone] = others(primary);
@@ -202,6 +182,7 @@ describe('fenced-kvd backup of a group that serves', () => {
 
 describe('a client that knows the ensemble and the name of a group', () => {
   it('finds it once it has begun, and follows all its replicas to other addresses', async () => {
+    await makeGroup(PAGE_GROUP);
     await expect(kv.bucket('jobs').info()).rejects.toBeInstanceOf(GroupNotFoundError);
     await begin();
     await runPage();

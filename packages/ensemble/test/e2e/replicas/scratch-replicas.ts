@@ -13,6 +13,12 @@ import { bundledEntry } from '@holdfast/ensemble';
 export const IDS = ['r1', 'r2', 'r3'] as const;
 export type Id = (typeof IDS)[number];
 
+/** The group of docs/replicated-store.md. */
+export const PAGE_GROUP = 'orders';
+
+/** One ensemble has the groups of many tests. */
+let groups = 0;
+
 /** What `GET /health` of a replica says. */
 interface Health {
   readonly serving: boolean;
@@ -34,18 +40,30 @@ interface Member {
 
 export class ScratchReplicas {
   readonly directory: string;
+  readonly group: string;
   readonly #servers: readonly string[];
   readonly #members: ReadonlyMap<Id, Member>;
   readonly #commands = new Set<ChildProcess>();
 
-  private constructor(directory: string, servers: readonly string[], members: ReadonlyMap<Id, Member>) {
+  private constructor(
+    { directory, group }: { readonly directory: string; readonly group: string },
+    servers: readonly string[],
+    members: ReadonlyMap<Id, Member>,
+  ) {
     this.directory = directory;
+    this.group = group;
     this.#servers = servers;
     this.#members = members;
   }
 
-  /** `servers`: of the ensemble. None is running yet. */
-  static async make(servers: readonly string[]): Promise<ScratchReplicas> {
+  /**
+   * None is running yet.
+   *
+   * @param servers of the ensemble
+   * @param group @default one that nobody had before
+   */
+  static async make(servers: readonly string[], group?: string): Promise<ScratchReplicas> {
+    groups += 1;
     const directory = await mkdtemp(join(tmpdir(), 'replicas-'));
     await writeFile(join(directory, 'secret'), 'a secret of the group\n');
     const ports = await freePorts(2 * IDS.length);
@@ -53,7 +71,7 @@ export class ScratchReplicas {
       const [http, peer] = ports.slice(2 * at, 2 * at + 2);
       return [id, { url: `http://127.0.0.1:${http}`, peer: `127.0.0.1:${peer}`, child: undefined, output: '' }];
     });
-    return new ScratchReplicas(directory, servers, new Map(members));
+    return new ScratchReplicas({ directory, group: group ?? `group-${groups}` }, servers, new Map(members));
   }
 
   get urls(): string[] {
@@ -80,7 +98,7 @@ export class ScratchReplicas {
       '--data': this.data(id),
       '--listen': member.url.replace('http://', ''),
       '--ensemble': this.#servers.join(','),
-      '--replica-of': 'orders',
+      '--replica-of': this.group,
       '--replica-id': id,
       '--replicas': replicas,
       '--secret-file': join(this.directory, 'secret'),

@@ -6,15 +6,7 @@
 import type { LockRequest } from '@holdfast/protocol';
 
 import type { HistoryEventBody, Operation } from '../../src/history/history.ts';
-
-/** Where it is told. */
-interface Around {
-  record(process: string, body: HistoryEventBody): void;
-  nextCall(): number;
-  /** Of the log. */
-  nextIndex(): number;
-  pass(ms: number): void;
-}
+import type { Around } from './random-world/around.ts';
 
 const READ: LockRequest = { type: 'readWrite', write: false };
 const WRITE: LockRequest = { type: 'readWrite', write: true };

@@ -1,8 +1,8 @@
 /** Ways in which a group of replicas can break its promises. */
 
-import type { EventOf } from '../../../src/history/calls.ts';
 import type { History, HistoryEvent } from '../../../src/history/history.ts';
-import type { Corruption } from '../corruptions.ts';
+import type { Corruption } from '../corruptions/corruption.ts';
+import { ofType } from '../corruptions/edits.ts';
 
 type Read = Extract<HistoryEvent, { readonly type: 'ok'; readonly f: 'kv-get' }>;
 
@@ -22,10 +22,6 @@ function readsOf(history: History): readonly Read[] {
 function lastFound(history: History): Read | undefined {
   const quiet = history.find((event) => event.type === 'phase' && event.phase === 'quiet')?.seq ?? Infinity;
   return readsOf(history).findLast(({ value, seq }) => value !== null && seq > quiet);
-}
-
-function ofType<T extends HistoryEvent['type']>(history: History, type: T): readonly EventOf<T>[] {
-  return history.filter((event): event is EventOf<T> => event.type === type);
 }
 
 export const GROUP_CORRUPTIONS: readonly Corruption[] = [

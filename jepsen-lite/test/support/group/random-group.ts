@@ -3,16 +3,8 @@
  * write, read, compare and set, and delete, two at a time. It shares no code with what it tests.
  */
 
-import type { ExpectedKey, HistoryEventBody, Operation } from '../../../src/history/history.ts';
-
-/** Where it is told. */
-interface Around {
-  readonly record: (process: string, body: HistoryEventBody) => void;
-  readonly nextCall: () => number;
-  /** Of the log. */
-  readonly nextIndex: () => number;
-  readonly choose: (bound: number) => number;
-}
+import type { ExpectedKey, Operation } from '../../../src/history/history.ts';
+import type { Around } from '../random-world/around.ts';
 
 type KvOperation = Extract<Operation, { readonly f: 'kv-get' | 'kv-put' | 'kv-delete' }>;
 

@@ -2,20 +2,20 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { changedSources } from './scripts/runner/changed-sources.ts';
+import { SlowestFirst } from './scripts/runner/slowest-first.ts';
 
 // Tests import the sources of every package, not what was last built; end-to-end tests start the built programs.
 const conditions = ['holdfast-src', 'node'];
 const excluded = ['**/dist/**', '**/node_modules/**', '**/fixtures/**'];
 const endToEnd = '{packages/*,packages/fences/*,jepsen-lite,bench,scripts}/test/e2e/**/*.test.ts';
-// What they judge is how a server shares its processor, what it allocates, how fast something is, or what clients came to do within
-// seconds of faults, so nothing else runs beside them.
+// What they judge is how a server shares its processor, what it allocates, or how fast something is, so nothing else runs beside them.
 const alone = [
   'bench/test/e2e/count.test.ts',
-  'jepsen-lite/test/e2e/{crowd,live,live-planted}.test.ts',
-  'jepsen-lite/test/e2e/live/replicas.test.ts',
   'packages/ensemble/test/e2e/rolling-restart.test.ts',
   'packages/lockd/test/e2e/{batching,greed,hostile-input,http}.test.ts',
 ];
+// Clients have to come to something within seconds of faults, which they mostly wait for: each has a processor, and nothing else runs.
+const paced = ['jepsen-lite/test/e2e/{live,live-planted}.test.ts', 'jepsen-lite/test/e2e/live/replicas.test.ts'];
 // Too long for every commit: they repeat, on real processes and for a minute each, what quicker tests and the simulation show of the parts.
 const long = [
   'bench/test/e2e/{join,watches}.test.ts',
@@ -31,6 +31,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     allowOnly: false,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         extends: true,
@@ -45,12 +46,13 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
-      // They wait for timeouts and faults more than they compute: with one more than processors the whole takes a third less.
+      // They wait for timeouts, faults and starts more than they compute: two processors are busy for half the time with two at a time.
       endToEndProject('e2e', {
         include: [endToEnd],
-        exclude: [...excluded, ...alone, ...long],
-        maxWorkers: WORKERS + 1,
+        exclude: [...excluded, ...alone, ...paced, ...long],
+        maxWorkers: WORKERS + 2,
       }),
+      endToEndProject('e2e-paced', { include: paced, exclude: excluded, maxWorkers: WORKERS }),
       endToEndProject('e2e-long', { include: long, exclude: excluded, maxWorkers: WORKERS + 1 }),
       endToEndProject('e2e-alone', { include: alone, exclude: excluded, fileParallelism: false }),
     ],

@@ -28,6 +28,7 @@ for (const tests of [
   { project: 'fast', name: 'fast tests', again: false },
   { project: 'e2e', name: 'end-to-end tests', again: true },
   ...(withLong ? [{ project: 'e2e-long', name: 'long end-to-end tests', again: true }] : []),
+  { project: 'e2e-paced', name: 'end-to-end tests of clients under faults', again: true },
   { project: 'e2e-alone', name: 'end-to-end tests that need the processors for themselves', again: true },
 ]) {
   const result = await runProject(tests);

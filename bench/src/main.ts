@@ -55,7 +55,8 @@ async function measure(chosen: BenchOptions): Promise<void> {
   }
   const systems = [holdfast(), ...chosen.against.map((name) => installPeer(name, say))];
   const planned = chosen.quick ? QUICK : FULL;
-  const effort = { ...planned, native: chosen.native ?? planned.native };
+  const { native = planned.native, windows = planned.windows } = chosen;
+  const effort = { ...planned, native, windows };
   const run = new BenchRun(effort, systems, { directory, results: new Results(chosen.json) }, say);
   say(`logs are kept in ${directory}`);
 

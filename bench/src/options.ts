@@ -17,6 +17,7 @@ export interface BenchOptions {
   readonly markdown: string | undefined;
   readonly charts: string | undefined;
   readonly logs: string | undefined;
+  readonly windows: number | undefined;
   readonly trials: number;
   readonly minutes: number;
   readonly stateMib: number;
@@ -56,6 +57,7 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
     .option('--markdown <file>', 'write the tables, which are printed in any case')
     .option('--charts <directory>', 'write charts as SVG')
     .option('--logs <directory>', 'where servers keep data and logs (data goes at the end)')
+    .option('--windows <n>', 'in how many each load is measured, of which the median counts', parseCount)
     .option('--trials <n>', 'trials of each fault of fail-over', parseCount, 20)
     .option('--minutes <n>', 'how long quiet watches', parseCount, 10)
     .option('--state-mib <n>', 'how large the state is that join sends; 64 with --quick', parseCount, 1_024)
@@ -76,7 +78,7 @@ export async function parseOptions(argv: readonly string[]): Promise<BenchOption
   const flags = program.opts<Omit<BenchOptions, 'only'> & { readonly only?: readonly WorkName[] }>();
   const named = program.args.flatMap((argument) => worksOf(program, argument));
   const only = [...named, ...(flags.only ?? [])];
-  return { ...flags, only: only.length > 0 ? only : worksByDefault(flags.quick) };
+  return { ...flags, windows: flags.windows, only: only.length > 0 ? only : worksByDefault(flags.quick) };
 }
 
 function worksOf(program: Command, argument: string): WorkName[] {

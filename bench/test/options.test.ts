@@ -19,6 +19,11 @@ describe('the command line of bench', () => {
     expect(only).not.toContain('fences');
   });
 
+  it('measures in as many windows as are planned, or as it is told', async () => {
+    expect((await parse()).windows).toBeUndefined();
+    expect((await parse('--quick', '--windows', '1')).windows).toBe(1);
+  });
+
   it('takes all fences, or those that are named', async () => {
     expect((await parse('fences')).fences).toEqual(FENCES);
     expect((await parse('fences', '--fences', 'redis,files')).fences).toEqual(['redis', 'files']);

@@ -19,7 +19,18 @@ describe('bench fences', () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-test-'));
     try {
       const file = join(directory, 'results.json');
-      const args = ['fences', '--fences', MEASURED.join(','), '--quick', '--json', file, '--logs', directory];
+      const args = [
+        'fences',
+        '--fences',
+        MEASURED.join(','),
+        '--quick',
+        '--windows',
+        '1',
+        '--json',
+        file,
+        '--logs',
+        directory,
+      ];
       const { status, stdout, stderr } = spawnSync(process.execPath, ['--enable-source-maps', program, ...args], {
         encoding: 'utf8',
         timeout: 280_000,

@@ -18,8 +18,7 @@ beforeEach(async () => {
       heard.push(`${method} ${path} ${String(headers['fencing-token'])} ${Buffer.concat(chunks).toString()}`);
       if (path === '/refused') {
         response.writeHead(412, { 'content-length': 5 });
-        response.write('st');
-        setTimeout(() => response.end('ale'), 5);
+        response.write('st', () => response.end('ale'));
       } else if (path === '/gone') request.socket.destroy();
       else response.writeHead(204).end();
     });

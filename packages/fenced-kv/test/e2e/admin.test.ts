@@ -52,7 +52,7 @@ class Load {
       if (number % 10 === 0) await bucket.put('large', new Uint8Array(LARGE_BYTES).fill(number % 256));
       this.acknowledged = number;
       // Commands that are under test need the processor, too.
-      await sleep(10);
+      await sleep(40);
     }
   }
 }

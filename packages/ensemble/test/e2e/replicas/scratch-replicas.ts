@@ -16,6 +16,9 @@ export type Id = (typeof IDS)[number];
 /** The group of docs/replicated-store.md. */
 export const PAGE_GROUP = 'orders';
 
+/** Between two looks at what is waited for: each is a request to some of those that are to get on. */
+const LOOK_MS = 50;
+
 /** One ensemble has the groups of many tests. */
 let groups = 0;
 
@@ -152,7 +155,7 @@ export class ScratchReplicas {
       for (const id of IDS) {
         if (id !== except && (await this.health(id))?.serving === true) return id;
       }
-      await sleep(10);
+      await sleep(LOOK_MS);
     }
   }
 
@@ -161,7 +164,7 @@ export class ScratchReplicas {
     for (;;) {
       const health = await this.health(id);
       if (health !== undefined) return health;
-      await sleep(10);
+      await sleep(LOOK_MS);
     }
   }
 
@@ -172,7 +175,7 @@ export class ScratchReplicas {
         const health = await this.health(id);
         if (health?.serving === true && health.inSync.length === IDS.length) return;
       }
-      await sleep(20);
+      await sleep(LOOK_MS);
     }
   }
 
@@ -191,7 +194,7 @@ export class ScratchReplicas {
     for (;;) {
       const outcome = await this.command('backup', '--data', this.data(id), '--to', file);
       if (!outcome.output.includes('not known to be in sync')) return outcome;
-      await sleep(20);
+      await sleep(LOOK_MS);
     }
   }
 
@@ -205,7 +208,7 @@ export class ScratchReplicas {
       const url = /^fenced-kvd serves (\S+)$/m.exec(output)?.[1];
       if (url !== undefined) return { url, ended };
       if (child.exitCode !== null) throw new Error(`fenced-kvd did not serve: ${output}`);
-      await sleep(5);
+      await sleep(LOOK_MS);
     }
   }
 

@@ -14,7 +14,7 @@ export interface Work {
 }
 
 /** Time to think between two rounds, so that the servers have some of the processor. */
-const THINK_MS = 10;
+const THINK_MS = 30;
 
 export class WorkError extends Error {
   constructor(work: string, when: string, cause: unknown) {

@@ -44,6 +44,7 @@ export default defineConfig({
           maxWorkers: WORKERS,
           // For what hangs. Some take ten seconds of a processor, which a busy machine may make a minute.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       // They wait for timeouts, faults and starts more than they compute: two processors are busy for half the time with two at a time.

@@ -1,10 +1,10 @@
 // `pnpm test`: everything that CI runs; with `--long` the tests, too, that are too long for every commit. With CI=true a test that was
 // skipped because something is missing is a failure.
 
-import { explorations, harnessSteps } from './runner/harness-steps.mjs';
+import { plantedBugs, runInBackground } from './runner/harness-steps.mjs';
 import { build, staticSteps } from './runner/static-steps.mjs';
 import { run, runTogether } from './runner/steps.mjs';
-import { runProject, summarise } from './runner/tests.mjs';
+import { runProject, runTests, summarise } from './runner/tests.mjs';
 
 if (process.argv.includes('--help')) {
   console.log(
@@ -24,20 +24,29 @@ const failed = (await run(build)) ? [] : [build.name];
 failed.push(...(await runTogether(staticSteps)));
 
 const results = [];
-for (const tests of [
-  { project: 'fast', name: 'fast tests', again: false },
-  { project: 'e2e', name: 'end-to-end tests', again: true },
-  ...(withLong ? [{ project: 'e2e-long', name: 'long end-to-end tests', again: true }] : []),
-  { project: 'e2e-paced', name: 'end-to-end tests of clients under faults', again: true },
-  { project: 'e2e-alone', name: 'end-to-end tests that need the processors for themselves', again: true },
-]) {
-  const result = await runProject(tests);
+async function test(tests, execute) {
+  const result = await runProject(tests, execute);
   results.push(result);
   if (!result.ok) failed.push(tests.name);
 }
 
-failed.push(...(await runTogether(explorations)));
-for (const step of harnessSteps) if (!(await run(step))) failed.push(step.name);
+await test({ project: 'fast', name: 'fast tests', again: false });
+
+const background = runInBackground();
+await test({ project: 'e2e', name: 'end-to-end tests', again: true }, async (project, name, files = []) => {
+  // What is run again has nothing beside it.
+  if (files.length > 0) await background;
+  return await runTests(project, name, files);
+});
+failed.push(...(await background));
+
+const others = [
+  ...(withLong ? [{ project: 'e2e-long', name: 'long end-to-end tests' }] : []),
+  { project: 'e2e-paced', name: 'end-to-end tests of clients under faults' },
+  { project: 'e2e-alone', name: 'end-to-end tests that need the processors for themselves' },
+];
+for (const tests of others) await test({ ...tests, again: true });
+if (!(await run(plantedBugs))) failed.push(plantedBugs.name);
 
 const { failed: failures, unsteady, skipped, text } = summarise(results);
 // Once more at the end, where whoever sees only the end of the output finds them.

@@ -8,8 +8,9 @@
 import { encodeBucketRecord, NEW_BUCKET } from './bucket-record.ts';
 import type { BucketRecord } from './bucket-record.ts';
 import { countBuckets } from './bucket-names.ts';
-import { ChangeFeed, ChangesOfCommit } from './change-feed.ts';
-import type { Change, Following } from './change-feed.ts';
+import { ChangeFeed, ChangesOfCommit } from './changes/change-feed.ts';
+import type { Following } from './changes/change-feed.ts';
+import type { Change } from './changes/revision.ts';
 import { Confirmer } from './confirmation.ts';
 import type { Engine, Reader, Transaction } from './engines/engine.ts';
 import { judgeInstall, judgeRead, judgeWrite } from './fence.ts';

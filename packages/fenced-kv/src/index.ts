@@ -1,6 +1,7 @@
 /** The fenced store as a library: the rule, the engines, and the HTTP interface without a socket. The bin is main.ts. */
 
-export type { Change, Following, Revision } from './change-feed.ts';
+export type { Following } from './changes/change-feed.ts';
+export type { Change, Revision } from './changes/revision.ts';
 export * from './confirmation.ts';
 export * from './engines/engine.ts';
 export * from './engines/engine-error.ts';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '@holdfast/runtime';
 
-import type { Following } from './change-feed.ts';
+import type { Following } from './changes/change-feed.ts';
 import type { ConfirmerOptions, LookFigures } from './confirmation.ts';
 import type { CommitFigures } from './engines/engine.ts';
 import type { FenceRules } from './fence.ts';

@@ -116,7 +116,7 @@ export const unitTestMutants: readonly UnitTestMutant[] = [
     patches: [
       {
         module: '@holdfast/fenced-kv',
-        file: 'change-feed.js',
+        file: 'changes/change-feed.js',
         edits: [
           { find: 'this.#feed.announce(change);', replace: 'this.#feed.publish(change);' },
           { find: 'for (const change of this.#all ?? []) this.#feed.publish(change);', replace: '' },

@@ -3,7 +3,7 @@
  * sends the last id that it has seen. Heartbeats say that the connection lives; a client that takes nothing for a while is cut off.
  */
 
-import type { Following } from '../change-feed.ts';
+import type { Following } from '../changes/change-feed.ts';
 import { CHANGES_HEARTBEAT_MS, VALUE_CHUNK_TIMEOUT_MS } from '../limits.ts';
 
 export interface ChangeSource {

@@ -2,7 +2,7 @@
 
 import { encodeBucketRecord } from '../bucket-record.ts';
 import type { BucketRecord } from '../bucket-record.ts';
-import type { BucketRevision, Change } from '../change-feed.ts';
+import type { BucketRevision, Change } from '../changes/revision.ts';
 import type { Reader, Transaction } from '../engines/engine.ts';
 import { bucketKey, damaged, decodeExpiryKey, expiredRange, loadBucket, loadKey } from '../keyspace.ts';
 import { applyWrite } from './key-write.ts';

@@ -9,7 +9,7 @@ import { SimWorld } from '@holdfast/runtime/sim';
 import type { SimHost } from '@holdfast/runtime/sim';
 import { describe, expect, it } from 'vitest';
 
-import type { Change } from '../../src/change-feed.ts';
+import type { Change } from '../../src/changes/revision.ts';
 import { openJournalEngine } from '../../src/engines/journal-engine.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { FencedStore } from '../../src/fenced-store.ts';

@@ -1,8 +1,8 @@
 import { silentLogger } from '@holdfast/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { ChangeFeed } from '../../src/change-feed.ts';
-import type { BucketRevision } from '../../src/change-feed.ts';
+import { ChangeFeed } from '../../src/changes/change-feed.ts';
+import type { BucketRevision } from '../../src/changes/revision.ts';
 import { SortedMap } from '../../src/engines/sorted-map.ts';
 import { FencedStore } from '../../src/fenced-store.ts';
 import { streamChanges } from '../../src/http/change-stream.ts';

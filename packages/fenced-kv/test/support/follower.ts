@@ -1,6 +1,6 @@
 /** Who follows the bucket `b`, over restarts of the store: what it was told, and whether it has missed something. */
 
-import type { Revision } from '../../src/change-feed.ts';
+import type { Revision } from '../../src/changes/revision.ts';
 import type { FencedStore } from '../../src/fenced-store.ts';
 import { RefusedError } from '../../src/refusal.ts';
 

@@ -54,7 +54,7 @@ export interface LockKind<R = LockRequest> {
 }
 
 /** A request and what it was read from: mostly the next one is the same, and need not be checked and packed anew. */
-export interface ReadRequest<R = LockRequest> {
+interface ReadRequest<R = LockRequest> {
   readonly parameters: readonly Packable[];
   readonly request: R;
   /** As {@link packRequest} returns it. */

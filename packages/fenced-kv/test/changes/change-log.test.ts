@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { BucketRevision } from '../src/change-feed.ts';
-import { ChangeLog } from '../src/change-log.ts';
+import type { BucketRevision } from '../../src/changes/revision.ts';
+import { ChangeLog } from '../../src/changes/change-log.ts';
 
 const put = (key: string, bytes = 1): BucketRevision['changes'][number] => ({ type: 'put', key, bytes });
 

@@ -4,26 +4,9 @@
  * that it has missed something, and takes no memory. What is told was durable before.
  */
 
+import { MAX_HISTORY_BYTES } from '../limits.ts';
 import { ChangeLog } from './change-log.ts';
-import { MAX_HISTORY_BYTES } from './limits.ts';
-
-export interface Change {
-  /** `expired`: its time to live was over some time ago, and it has been removed now. */
-  readonly type: 'put' | 'delete' | 'expired';
-  readonly key: string;
-  /** Of the value, of a `put`. */
-  readonly bytes?: number;
-}
-
-/** All that one write has changed, or one removal of expired keys. */
-export interface Revision {
-  readonly revision: number;
-  readonly changes: readonly Change[];
-}
-
-export interface BucketRevision extends Revision {
-  readonly bucket: string;
-}
+import type { BucketRevision, Revision } from './revision.ts';
 
 /** What comes after a revision: the next ones, none yet, or that they are not all known any more. */
 export type Following =

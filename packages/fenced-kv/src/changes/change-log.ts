@@ -6,8 +6,8 @@
  *     for each change: its type (1), the length of its value (4), the length of its key in UTF-8 (2), the key
  */
 
-import type { BucketRevision, Change } from './change-feed.ts';
-import { readUint32, readUint64, writeUint32, writeUint64 } from './integers.ts';
+import { readUint32, readUint64, writeUint32, writeUint64 } from '../integers.ts';
+import type { BucketRevision, Change } from './revision.ts';
 
 /** A piece of the log; a revision that is longer has one of its own. */
 const PIECE_BYTES = 64 * 1024;

@@ -9,7 +9,7 @@ import type { Pace } from './pace.ts';
 const CLIENT_PORT = 7100;
 const PEER_PORT = 7200;
 /** Of the simulated disks, which are memory. */
-const SEGMENT_BYTES = 256 * 1024;
+const SEGMENT_BYTES = 64 * 1024;
 const DISK_RESERVE_BYTES = 1024 * 1024;
 const NO_TIME = { minMs: 0, maxMs: 0 } as const;
 /** Elections and starts take two seconds or so of virtual time. */

@@ -112,9 +112,9 @@ export class Scheduler {
     return event;
   }
 
-  /** Takes what a program sends or writes into the trace. */
+  /** Takes what a program sends or writes into the trace, but in an open world, of which no two runs are alike. */
   recordBytes(bytes: Uint8Array): void {
-    this.#trace.recordBytes(bytes);
+    if (this.#traps !== undefined) this.#trace.recordBytes(bytes);
   }
 
   cancel(event: SimEvent): void {

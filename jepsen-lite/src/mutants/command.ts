@@ -60,7 +60,7 @@ export function mutantsCommand(): Command {
     .action(mutants);
 }
 
-async function mutants(flags: Flags): Promise<void> {
+async function mutants(flags: Flags, command: Command): Promise<void> {
   if (flags.random !== undefined) {
     await randomMutants(flags, flags.random);
     return;
@@ -68,6 +68,11 @@ async function mutants(flags: Flags): Promise<void> {
   if (flags.live === true) {
     await liveMutants(flags);
     return;
+  }
+  const unknown = flags.only?.find((name) => !MUTANTS.some((mutant) => mutant.name === name));
+  if (unknown !== undefined) {
+    const names = MUTANTS.map(({ name }) => name).join(', ');
+    command.error(`error: there is no mutant "${unknown}" that this hunts; name some of ${names}`);
   }
   const sampled = MUTANTS.filter((mutant) => mutant.sample === true).map(({ name }) => name);
   const names = flags.only ?? (flags.sample === true ? sampled : undefined);

@@ -22,6 +22,7 @@ describe('the jepsen command', () => {
     [['run', '--servers', '4'], 3, /give 3 or 5/],
     [['run', '--time', '15', '--nemesis', 'kill,stop,pause,cut,break,loss,dials,crash,clog,partition'], 3, /too short/],
     [['run', '--out', fileURLToPath(new URL('.', import.meta.url))], 3, /holds other files than those of a run/],
+    [['mutants', '--only', 'nope'], 2, /there is no mutant "nope" that this hunts; name some of vote-not-persisted, /],
     [['list'], 0, /^$/],
     [['--help'], 0, /^$/],
   ])('answers %j with exit code %i', (args, code, message) => {

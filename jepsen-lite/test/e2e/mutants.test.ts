@@ -101,14 +101,4 @@ describe('jepsen mutants', () => {
       mutants: [{ verdict: 'survived' }],
     });
   });
-
-  it('refuses the name of a mutant that is not there, and prints which are', async () => {
-    const failure: unknown = await run(process.execPath, [main, 'mutants', '--only', 'nothing']).catch(
-      (error: unknown) => error,
-    );
-    expect(failure).toMatchObject({ code: 1 });
-    expect((failure as { stderr: string }).stderr).toContain(
-      'there is no mutant "nothing"; there are vote-not-persisted,',
-    );
-  });
 });

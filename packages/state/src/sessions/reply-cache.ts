@@ -15,8 +15,13 @@ const SLACK = 64;
 export class ReplyCache {
   #lastApplied = 0;
   #evictedUpTo = 0;
-  /** The answer to request `evictedUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next. */
-  #answers: (CachedReply | undefined)[] = [];
+  /**
+   * The answer to request `evictedUpTo + 1 + i` is at `start + i`. Keeps its places when it empties: V8 would make it anew for the next.
+   * One place from the begin on: an empty array gets seventeen with the first answer, of which most sessions need one.
+   */
+  #answers: (CachedReply | undefined)[] = [undefined];
+  /** What each of them takes: to ask it again would fetch it from memory, long after its use. */
+  #costs: number[] = [0];
   #start = 0;
   #bytes = 0;
   readonly #budget: ReplyBudget;
@@ -60,7 +65,8 @@ export class ReplyCache {
     this.#lastApplied = lastApplied;
     this.#evictedUpTo = lastApplied - answers.length;
     this.#answers = [...answers];
-    for (const answer of answers) this.#count(answerCost(answer));
+    this.#costs = answers.map(answerCost);
+    for (const cost of this.#costs) this.#count(cost);
   }
 
   /** The session is over, and its share free for others. */
@@ -71,29 +77,33 @@ export class ReplyCache {
   /** The next request has been applied. */
   add(answer: CachedReply): void {
     invariant(!this.full, 'the reply cache of a session is bounded');
-    this.#count(answerCost(answer));
-    this.#answers[this.#end] = answer;
+    const cost = answerCost(answer);
+    const end = this.#end;
+    this.#count(cost);
+    this.#answers[end] = answer;
+    this.#costs[end] = cost;
     this.#lastApplied += 1;
   }
 
   /** Forgets the answers up to request `number`. Going back, or beyond what was applied, changes nothing more. */
   evictUpTo(number: number): void {
     const upTo = Math.min(number, this.#lastApplied);
-    // Mostly all are acknowledged: to ask each what it counts for would fetch it from memory, long after its use.
-    const all = upTo === this.#lastApplied;
-    if (all) this.#count(-this.#bytes);
     while (this.#evictedUpTo < upTo) {
-      const answer = this.#answers[this.#start];
-      invariant(answer !== undefined, 'what is evicted was cached');
-      if (!all) this.#count(-answerCost(answer));
+      const cost = this.#costs[this.#start];
+      invariant(cost !== undefined, 'what is evicted was cached');
+      this.#count(-cost);
       this.#answers[this.#start] = undefined;
       this.#start += 1;
       this.#evictedUpTo += 1;
     }
     if (this.#start === this.#end) {
-      if (this.#answers.length > SLACK) this.#answers = [];
+      if (this.#answers.length > SLACK) {
+        this.#answers = [undefined];
+        this.#costs = [0];
+      }
       this.#start = 0;
     } else if (this.#start >= SLACK && this.#start * 2 > this.#end) {
+      this.#costs = this.#costs.slice(this.#start, this.#end);
       this.#answers = this.#answers.slice(this.#start, this.#end);
       this.#start = 0;
     }

@@ -51,7 +51,7 @@ export class ReleaseRequests implements ServerPart {
     for (const { request } of this.#deps.state.releaseRequests()) if (request.revokes) this.#arm(request);
   }
 
-  applied(_entry: Entry, outputs: readonly Output[]): void {
+  reported(_entry: Entry, outputs: readonly Output[]): void {
     if (this.#term === 0) return;
     for (const output of outputs) {
       if (output.type === 'releaseRequested' && output.request.revokes) this.#arm(output.request);

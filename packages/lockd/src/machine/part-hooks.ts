@@ -18,6 +18,7 @@ export class PartHooks {
   #contactLost: Listeners<'contactLost'> = [];
   #halted: Listeners<'halted'> = [];
   #applied: Listeners<'applied'> = [];
+  #reported: Listeners<'reported'> = [];
   #restoring: Listeners<'restoring'> = [];
   #restored: Listeners<'restored'> = [];
   #submissionsLost: Listeners<'submissionsLost'> = [];
@@ -39,6 +40,7 @@ export class PartHooks {
     this.#contactLost = listeners(parts, 'contactLost');
     this.#halted = listeners(parts, 'halted');
     this.#applied = listeners(parts, 'applied');
+    this.#reported = listeners(parts, 'reported');
     this.#restoring = listeners(parts, 'restoring');
     this.#restored = listeners(parts, 'restored');
     this.#submissionsLost = listeners(parts, 'submissionsLost');
@@ -75,6 +77,8 @@ export class PartHooks {
 
   applied(entry: Entry, outputs: readonly Output[]): void {
     for (const notify of this.#applied) notify(entry, outputs);
+    if (outputs.length === 1 && outputs[0]?.type === 'reply') return;
+    for (const notify of this.#reported) notify(entry, outputs);
   }
 
   restoring(): void {

@@ -34,8 +34,10 @@ export interface ServerPart {
   /** The servers disagree about the state and none has a majority: no write is accepted from now on. */
   halted?(): void;
 
-  /** An entry was applied, with what it did; no outputs for one that is no command. */
+  /** An entry was applied, with what it did; no outputs for one that is no command. Mostly it did no more than to answer a request. */
   applied?(entry: Entry, outputs: readonly Output[]): void;
+  /** The same, but not for an entry that did no more than that: whom answers do not concern is not asked a thousand times a turn. */
+  reported?(entry: Entry, outputs: readonly Output[]): void;
   /** The state is about to be replaced by that of a snapshot. */
   restoring?(): void;
   /** The state is that of a snapshot of that index; no entry was applied since. */

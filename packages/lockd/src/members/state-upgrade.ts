@@ -66,7 +66,7 @@ export class StateUpgrade implements ServerPart {
     this.#schedule();
   }
 
-  applied({ index, type }: Entry): void {
+  reported({ index, type }: Entry): void {
     // Others have led before.
     if (this.#term === 0 && type === EntryType.command) this.#foundingChecks = 0;
     this.#noteVersion(index);

@@ -53,7 +53,7 @@ export class UnusedNodes implements ServerPart {
     if (term !== 0) this.#office = new Office(this.#deps);
   }
 
-  applied(_entry: Entry, outputs: readonly Output[]): void {
+  reported(_entry: Entry, outputs: readonly Output[]): void {
     if (this.#office !== undefined && outputs.some(({ type }) => type === 'unusedRemoved')) this.#office.decided();
   }
 

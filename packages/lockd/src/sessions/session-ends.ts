@@ -37,7 +37,7 @@ export class SessionEnds implements ServerPart {
     this.#next();
   }
 
-  applied(_entry: Entry, outputs: readonly Output[]): void {
+  reported(_entry: Entry, outputs: readonly Output[]): void {
     if (this.#term === 0) return;
     if (this.#proposed && outputs.some(({ type }) => type === 'endContinued')) this.#proposed = false;
     this.#next();

@@ -16,8 +16,10 @@ import { eventNumber } from './watch-kinds.ts';
 const HEAD_BYTES = 11;
 const PATH_FOLLOWS = 0x80;
 const SLASH = 0x2f;
-/** Nodes whose paths are known to be in the present chunk. */
+/** Nodes whose paths are known to be in the present chunk: for each its slot, where its path is, and how long. */
 const KNOWN_PLACES = 1_024;
+/** A power of two, so that what is known of a node is in one line of the processor's cache. */
+const KNOWN_WORDS = 4;
 const NOBODY = 0xffff_ffff;
 /** What is copied byte by byte. */
 const SHORT_BYTES = 64;
@@ -55,10 +57,8 @@ export class EventHistory {
   #chunks: Chunk[] = [];
   #last: Chunk | undefined;
   #begin = 0;
-  /** By the low bits of their slots: nodes whose paths are in the present chunk, and where. */
-  readonly #known = new Uint32Array(KNOWN_PLACES).fill(NOBODY);
-  readonly #offsets = new Uint32Array(KNOWN_PLACES);
-  readonly #lengths = new Uint16Array(KNOWN_PLACES);
+  /** By the low bits of their slots. */
+  readonly #known = new Uint32Array(KNOWN_WORDS * KNOWN_PLACES).fill(NOBODY);
 
   /** @param maxBytes 0: nothing is kept */
   constructor(maxBytes: number) {
@@ -101,12 +101,13 @@ export class EventHistory {
     }
     const { bytes, end: start, marks } = chunk;
     if (start >= marks.length * MARK_BYTES) marks.push({ start, index });
-    const place = node & (KNOWN_PLACES - 1);
-    const isKnown = type !== 'created' && this.#known[place] === node;
+    const known = this.#known;
+    const place = placeOf(node);
+    const isKnown = type !== 'created' && known[place] === node;
     if (isKnown) chunk.end = start + HEAD_BYTES;
     else chunk.end = this.#writePath(bytes, node, start + HEAD_BYTES, tree);
-    const offset = this.#offsets[place] as number;
-    const length = this.#lengths[place] as number;
+    const offset = known[place + 1] as number;
+    const length = known[place + 2] as number;
     const delta = index - chunk.firstIndex;
     bytes[start] = isKnown ? eventNumber(type) : eventNumber(type) | PATH_FOLLOWS;
     bytes[start + 1] = delta;
@@ -121,7 +122,7 @@ export class EventHistory {
     bytes[start + 10] = length >>> 8;
     chunk.lastIndex = index;
     // Another node may get the slot.
-    if (type === 'deleted') this.#known[place] = NOBODY;
+    if (type === 'deleted') known[place] = NOBODY;
   }
 
   /** Returns its end. The node's path is known from then on, and its parent's. */
@@ -131,11 +132,12 @@ export class EventHistory {
       return at;
     }
     const parent = tree.parent(node);
-    const place = parent & (KNOWN_PLACES - 1);
+    const known = this.#known;
+    const place = placeOf(parent);
     let end: number;
-    if (this.#known[place] === parent) {
-      const from = this.#offsets[place] as number;
-      end = at + (this.#lengths[place] as number);
+    if (known[place] === parent) {
+      const from = known[place + 1] as number;
+      end = at + (known[place + 2] as number);
       copyWithin(bytes, at, from, end - at);
     } else {
       end = tree.copyPath(parent, bytes, at);
@@ -148,10 +150,11 @@ export class EventHistory {
   }
 
   #know(node: NodeSlot, offset: number, length: number): void {
-    const place = node & (KNOWN_PLACES - 1);
-    this.#known[place] = node;
-    this.#offsets[place] = offset;
-    this.#lengths[place] = length;
+    const known = this.#known;
+    const place = placeOf(node);
+    known[place] = node;
+    known[place + 1] = offset;
+    known[place + 2] = length;
   }
 
   /**
@@ -203,6 +206,11 @@ export class EventHistory {
     this.#last = chunk;
     return chunk;
   }
+}
+
+/** Of what is known of that node. */
+function placeOf(node: NodeSlot): number {
+  return KNOWN_WORDS * (node & (KNOWN_PLACES - 1));
 }
 
 /** Every change of the chunk behind that index is from there on: those before the last mark of no higher index have no higher one. */

@@ -104,7 +104,9 @@ export class ApplyLoop {
 
   /** False when the rest is for the next turn. */
   #apply(entries: readonly Entry[]): boolean {
-    for (const [at, entry] of entries.entries()) {
+    for (let at = 0; at < entries.length; at += 1) {
+      const entry = entries[at];
+      invariant(entry !== undefined, 'entries-have-no-gap');
       invariant(entry.index === this.#applied + 1, 'entries-are-applied-in-order');
       if (takesLong(entry) && this.#postponed !== entry.index) {
         this.#postponed = entry.index;

@@ -10,11 +10,11 @@ import { invariant } from '../invariant.ts';
 import type { Leader } from '../roles/leader.ts';
 import {
   NO_SERVER,
+  entryBytes,
   logIndex,
   maxIndex,
   nextIndex,
   takesLong,
-  totalBytes,
   type Entry,
   type LogIndex,
   type ServerId,
@@ -54,9 +54,10 @@ export function majorityIndex(
 export function advanceLeaderCommit(core: CoreState, leader: Leader): void {
   const index = majorityIndex(core, leader, core.writes.stableIndex);
   if (index <= core.commit || core.log.termAt(index) !== core.term) return;
-  const entries = proposalsUpTo(core, leader, index);
-  leader.uncommittedBytes -= totalBytes(entries);
-  if (entries.some(takesLong)) leader.longCommit = index;
+  for (const entry of proposalsUpTo(core, leader, index)) {
+    leader.uncommittedBytes -= entryBytes(entry);
+    if (takesLong(entry)) leader.longCommit = index;
+  }
   core.advanceCommit(index);
 }
 

@@ -53,6 +53,8 @@ const ENTRIES_PREFIX_BYTES = 16;
 const SEGMENT_FIXED_BYTES = 48;
 const FEATURES_BYTES = 8;
 const MAX_TEXT_BYTES = 1_024;
+/** Buffers up to this length share their memory. */
+const POOLED_BYTES = Buffer.poolSize / 4;
 /** The commit frame's last field is the CRC of everything before it. */
 const CRC_BYTES = 4;
 
@@ -159,7 +161,7 @@ export function batchBytes(batch: LoggedBatch): number {
 
 /** The whole batch, commit frame included. */
 export function encodeBatch(batch: LoggedBatch, seed: number): Uint8Array {
-  const bytes = new Uint8Array(batchBytes(batch));
+  const bytes = zeros(batchBytes(batch));
   const view = viewOf(bytes);
   let at = 0;
   const begin = (type: FrameType, payloadBytes: number): number => {
@@ -333,6 +335,11 @@ function readText(payload: Uint8Array, offset: number, name: string): { readonly
   } catch (error) {
     throw new MalformedError(`${name} is not UTF-8`, { cause: error });
   }
+}
+
+/** A small one is a piece of a pool: memory of its own would cost more than all that is written into it. */
+function zeros(length: number): Uint8Array {
+  return length <= POOLED_BYTES ? Buffer.allocUnsafe(length).fill(0) : new Uint8Array(length);
 }
 
 function viewOf(bytes: Uint8Array): DataView {

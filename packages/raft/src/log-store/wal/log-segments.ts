@@ -25,6 +25,8 @@ export interface ActiveSegment {
   readonly previousEnd: number;
 }
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 interface ForgottenSegment {
   readonly number: number;
   readonly path: string;
@@ -50,7 +52,8 @@ export class LogSegments {
   readonly #spare: SpareSegment;
   /** In order; the last one is the active one. */
   #segments: SegmentEntry[];
-  #active: ActiveSegment;
+  /** Changed in its place: it moves on with every batch. */
+  #active: Writable<ActiveSegment>;
 
   /** `found`: at least one; `file` is the last one's. */
   constructor(
@@ -96,10 +99,11 @@ export class LogSegments {
   /** A batch was written at the end of the active one. `cutFrom`: it cuts the log from there on. */
   wrote(bytes: number, cutFrom: LogIndex | undefined): BatchPlace {
     const { number, position } = this.#active;
-    this.#active = { ...this.#active, position: position + bytes };
+    const end = position + bytes;
+    this.#active.position = end;
     const segment = this.#segments.at(-1);
-    if (segment !== undefined) segment.cutFrom = Math.min(segment.cutFrom, cutFrom ?? Infinity);
-    return { segment: number, position, end: this.#active.position };
+    if (segment !== undefined && cutFrom !== undefined) segment.cutFrom = Math.min(segment.cutFrom, cutFrom);
+    return { segment: number, position, end };
   }
 
   /** In the background, as far as the active one is used. */

@@ -273,7 +273,7 @@ describe('the header of a segment', () => {
       batchSeed(logSeed(HEADER.incarnation), 1, 0),
     );
   const payload = (bytes: Uint8Array): Uint8Array =>
-    bytes.subarray(8, 8 + new DataView(bytes.buffer).getUint32(4, true));
+    bytes.subarray(8, 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true));
 
   it('is that of version 1 while it demands nothing, and has its demands behind those fields otherwise', () => {
     const plain = payload(batch(0));

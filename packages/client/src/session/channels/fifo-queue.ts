@@ -64,7 +64,7 @@ export class FifoQueue<T extends Droppable> {
   }
 
   #reset(): void {
-    this.#elements = [];
+    if (this.#elements.length > 0) this.#elements = [];
     this.#head = 0;
     this.#size = 0;
   }

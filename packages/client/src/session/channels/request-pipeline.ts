@@ -93,8 +93,9 @@ export class RequestPipeline implements Pipeline {
         `${this.#queue.size} requests of this client wait to be sent already (maxQueuedRequests); slow down and try again`,
       );
     }
-    this.#queue.push(request);
-    this.#pump();
+    const sink = this.#queue.size === 0 ? this.#open : undefined;
+    if (sink === undefined) this.#queue.push(request);
+    else this.#send(sink, request);
   }
 
   /** True when the request never left and never will; otherwise its answer is still to come. */
@@ -161,17 +162,25 @@ export class RequestPipeline implements Pipeline {
   }
 
   #pump(): void {
-    const sink = this.#sink;
-    if (sink === undefined || this.#resend !== undefined) return;
-    while (this.#windowOpen()) {
-      const request = this.#queue.shift();
-      if (request === undefined) return;
-      this.#lastNumber += 1;
-      request.number = this.#lastNumber;
-      this.#unanswered.set(request.number, request);
-      this.#unansweredBytes += request.asked.payload.length;
-      this.#post(sink, request);
+    while (this.#queue.size > 0) {
+      const sink = this.#open;
+      const request = sink && this.#queue.shift();
+      if (sink === undefined || request === undefined) return;
+      this.#send(sink, request);
     }
+  }
+
+  #send(sink: Sink, request: RequestCall): void {
+    this.#lastNumber += 1;
+    request.number = this.#lastNumber;
+    this.#unanswered.set(request.number, request);
+    this.#unansweredBytes += request.asked.payload.length;
+    this.#post(sink, request);
+  }
+
+  /** Where the next request may go now; undefined when it must wait. */
+  get #open(): Sink | undefined {
+    return this.#resend === undefined && this.#windowOpen() ? this.#sink : undefined;
   }
 
   /** Counted from the oldest unanswered request, since the server remembers every answer from there on. */

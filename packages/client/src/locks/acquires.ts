@@ -7,9 +7,9 @@ import type { Acquire, Command, DeadlockStep, EndReason, LossReason, ServerMessa
 import { ClientClosedError, DeadlockError, LockLostError, SessionExpiredError, type HoldfastError } from '../errors.ts';
 import { invariant } from '../invariant.ts';
 import { LazyTimer } from '../lazy-timer.ts';
-import { askFor, type CallOptions } from '../session/call.ts';
+import type { CallOptions } from '../session/call.ts';
 import { callQuery } from '../session/channels/read-pipeline.ts';
-import { callCommand, encoded } from '../session/channels/request-pipeline.ts';
+import { callCommand } from '../session/channels/request-pipeline.ts';
 import type { Session } from '../session/session.ts';
 import { SmallMap } from '../session/small-map.ts';
 import {
@@ -21,14 +21,12 @@ import {
 } from './acquire-call.ts';
 import { HeldLock, type HoldKeeper } from './held-lock.ts';
 import type { HoldNews } from './held/hold-news.ts';
-import { locksText } from './waits/lock-wait.ts';
+import { callText, ReleaseCall, type ReleaseFailed } from './release-call.ts';
 import { requestedFrom } from './held/release-requested.ts';
 import { WaitLooks, type WaitLooksOptions } from './waits/wait-looks.ts';
 
 /** The lease is looked at so often while there are holds, since the wall clock may jump or the machine may have slept. */
 const LEASE_CHECK_MS = 1_000;
-
-const NO_OPTIONS: CallOptions = {};
 
 /** What a session had of locks when it ended, in no order. */
 export interface LostAcquires {
@@ -120,20 +118,11 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
   }
 
   release(held: HeldLock): Promise<void> {
-    const { lock, acquireIndex } = held;
-    this.#held.delete(acquireIndex);
+    this.#held.delete(held.acquireIndex);
     held.markLost('released');
-    const asked = encoded({ type: 'release', lock, acquireIndex });
-    const what = (): string => callText('release', held);
-    return new Promise((resolve, reject) =>
-      askFor(this.#session.releases, {
-        asked,
-        what,
-        options: NO_OPTIONS,
-        resolve: () => resolve(),
-        reject: (error) => reject(this.#releaseError(held, error)),
-      }),
-    );
+    return new Promise((resolve, reject) => {
+      new ReleaseCall(this.#session.releases, held, { resolve, reject }, this.#releaseFailed).start();
+    });
   }
 
   async downgrade(held: HeldLock, options: CallOptions): Promise<void> {
@@ -242,8 +231,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     return { holds, waits: calls.flatMap(({ wanted }) => wanted.locks) };
   }
 
-  /** What a release rejects with that has failed with `error`. */
-  #releaseError(held: HeldLock, error: unknown): unknown {
+  readonly #releaseFailed: ReleaseFailed = (held, error) => {
     const loss = lossFrom(error, held);
     if (loss !== undefined) return loss;
     const { lock, token } = held;
@@ -253,7 +241,7 @@ export class Acquires implements AcquireKeeper, HoldKeeper {
     );
     this.#unconfirmedRelease(held, error);
     return error;
-  }
+  };
 
   /** Undefined for one that is over, or has not been heard of. */
   #newsOf(acquireIndex: number): HoldNews | undefined {
@@ -300,8 +288,4 @@ function lossFrom(error: unknown, { locks }: HeldLock): LockLostError | undefine
   if (error instanceof ClientClosedError) return new LockLostError(locks, 'closed', { cause: error });
   const notHeld = error instanceof Error && 'code' in error && error.code === 'NOT_HELD';
   return notHeld ? new LockLostError(locks, 'revoked', { cause: error }) : undefined;
-}
-
-function callText(what: string, { lock, locks }: HeldLock): string {
-  return `${what} ${locks.length === 1 ? `"${lock}"` : locksText(locks)}`;
 }

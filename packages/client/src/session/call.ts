@@ -149,16 +149,6 @@ export interface AskOptions extends CallOptions {
   readonly onAnswer?: (source: AnswerSource) => void;
 }
 
-export interface Question<Asked, Answer> {
-  readonly asked: Asked;
-  /** Names the call in messages. */
-  readonly what: () => string;
-  readonly options: AskOptions;
-  readonly resolve: (answer: Answer) => void;
-  /** With what an answer `error` stands for, too. */
-  readonly reject: (reason: unknown) => void;
-}
-
 /** Resolves with the answer; rejects with what an answer `error` stands for. `what` names the call in messages. */
 export function ask<Asked, Answer>(
   channel: Channel<Call<Asked, Answer>>,
@@ -166,48 +156,74 @@ export function ask<Asked, Answer>(
   what: string,
   options: AskOptions,
 ): Promise<Answer> {
-  return new Promise((resolve, reject) => askFor(channel, { asked, what: () => what, options, resolve, reject }));
+  return new Promise((resolve, reject) => new Ask(channel, asked, { what, options, resolve, reject }).start());
 }
 
-/** The same for whoever makes a promise of its own of it: calls one of `resolve` and `reject`, once. */
-export function askFor<Asked, Answer>(channel: Channel<Call<Asked, Answer>>, question: Question<Asked, Answer>): void {
-  new Ask(channel, question).start();
-}
-
-class Ask<Asked, Answer> extends Call<Asked, Answer> {
+/** A call for an answer: calls one of `resolve` and `reject`, once, also for an answer `error`. */
+export abstract class Question<Asked, Answer> extends Call<Asked, Answer> {
   readonly #host: CallHost;
-  readonly #question: Question<Asked, Answer>;
 
-  constructor(channel: Channel<Call<Asked, Answer>>, question: Question<Asked, Answer>) {
-    const { timeoutMs, signal } = question.options;
-    super(channel, question.asked, { expiresAtMs: channel.host.limitAtMs(timeoutMs), signal });
+  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, { timeoutMs, signal }: CallOptions) {
+    super(channel, asked, { expiresAtMs: channel.host.limitAtMs(timeoutMs), signal });
     this.#host = channel.host;
-    this.#question = question;
   }
 
   answered(answer: Answer | ErrorAnswer, source?: AnswerSource): void {
     if (!this.settle()) return;
-    const { what, options, resolve, reject } = this.#question;
-    if (source !== undefined) options.onAnswer?.(source);
-    if (isError(answer)) reject(errorFromServer(answer.code, `${what()}: ${answer.message}`));
-    else resolve(answer);
+    if (isError(answer)) this.reject(errorFromServer(answer.code, `${this.what}: ${answer.message}`), source);
+    else this.resolve(answer, source);
   }
 
   protected unanswered(how: Unanswered): void {
-    const { what, reject } = this.#question;
     switch (how.type) {
       case 'failed':
-        reject(how.error);
+        this.reject(how.error);
         return;
       case 'timeout': {
-        const text = `${what()}: no answer in time (${this.#host.describe()})`;
+        const text = `${this.what}: no answer in time (${this.#host.describe()})`;
         const sent = `the request was ${how.sent ? '' : 'not '}sent`;
-        reject(new TimeoutError(`${text}; ${sent}`, { indeterminate: how.mayTakeEffect }));
+        this.reject(new TimeoutError(`${text}; ${sent}`, { indeterminate: how.mayTakeEffect }));
         return;
       }
       case 'aborted':
-        reject(how.reason);
+        this.reject(how.reason);
     }
+  }
+
+  /** Names the call in messages. */
+  protected abstract get what(): string;
+  protected abstract resolve(answer: Answer, source: AnswerSource | undefined): void;
+  protected abstract reject(reason: unknown, source?: AnswerSource): void;
+}
+
+/** Whose promise it is. */
+interface Asker<Answer> {
+  readonly what: string;
+  readonly options: AskOptions;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+class Ask<Asked, Answer> extends Question<Asked, Answer> {
+  readonly #asker: Asker<Answer>;
+
+  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, asker: Asker<Answer>) {
+    super(channel, asked, asker.options);
+    this.#asker = asker;
+  }
+
+  protected get what(): string {
+    return this.#asker.what;
+  }
+
+  protected resolve(answer: Answer, source: AnswerSource | undefined): void {
+    if (source !== undefined) this.#asker.options.onAnswer?.(source);
+    this.#asker.resolve(answer);
+  }
+
+  protected reject(reason: unknown, source?: AnswerSource): void {
+    if (source !== undefined) this.#asker.options.onAnswer?.(source);
+    this.#asker.reject(reason);
   }
 }
 

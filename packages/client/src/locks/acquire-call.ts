@@ -7,13 +7,13 @@ import type { Holder, Reply } from '@holdfast/protocol';
 import { AcquireLimitError, DeadlockError, LockLostError, type HoldfastError } from '../errors.ts';
 import { errorFromServer } from '../server-error.ts';
 import { Call, type CallLimits, type Channel, type ErrorAnswer, type Unanswered } from '../session/call.ts';
-import { encoded, type EncodedCommand, type RequestCall } from '../session/channels/request-pipeline.ts';
+import type { EncodedCommand, RequestCall } from '../session/channels/request-pipeline.ts';
 import type { HeldLock } from './held-lock.ts';
 import { HoldNews } from './held/hold-news.ts';
 import { locksText, type LockWait } from './waits/lock-wait.ts';
 import type { ReleaseRequested } from './held/release-requested.ts';
 import type { WaitLook, WaitLooks } from './waits/wait-looks.ts';
-import { commandFor, describeWanted, type Wanted } from './wanted.ts';
+import { describeWanted, type Wanted } from './wanted.ts';
 
 export type AcquireOutcome =
   | { readonly type: 'held'; readonly held: HeldLock }
@@ -38,8 +38,8 @@ export interface AcquireKeeper {
 
 export interface AcquireRequest extends CallLimits {
   readonly wanted: Wanted;
-  /** False: leaves nothing when the lock is not free. */
-  readonly wait: boolean;
+  /** The acquire itself, as {@link Wanted} is asked for. */
+  readonly asked: EncodedCommand;
   /** Is told what it waits for. */
   readonly onWait: ((wait: LockWait) => void) | undefined;
   readonly follower: AcquireFollower | undefined;
@@ -78,8 +78,8 @@ export class AcquireCall extends Call<EncodedCommand, Reply> {
 
   /** `outcome` is called once. */
   constructor(request: AcquireRequest, deps: AcquireDeps, outcome: (outcome: AcquireOutcome) => void) {
-    const { wanted, wait } = request;
-    super(deps.channel, encoded(commandFor(wanted, wait)), request);
+    const { wanted, asked } = request;
+    super(deps.channel, asked, request);
     this.wanted = wanted;
     this.news = new HoldNews(wanted);
     this.onWait = request.onWait;

@@ -64,18 +64,13 @@ export function checkAcquireOptions(
     throw new InvalidArgumentError('onWait must be a function, which is called with what the acquire waits for');
 }
 
-/** Asks, and publishes that and what comes of it, where somebody listens. */
-export function published(
-  wanted: Wanted,
-  waitMs: number,
-  present: Present,
-  ask: () => AcquireOutcome | Promise<AcquireOutcome>,
-): AcquireOutcome | Promise<AcquireOutcome> {
-  const diagnosed = acquireStarted(wanted, waitMs, present().session.id);
-  return diagnosed === undefined ? ask() : diagnosedEnd(diagnosed, ask(), present);
+/** Publishes that it is about to be asked for, where somebody listens: then {@link ended} must follow. */
+export function started(wanted: Wanted, waitMs: number, present: Present): AcquireMessage | undefined {
+  return acquireStarted(wanted, waitMs, present().session.id);
 }
 
-async function diagnosedEnd(
+/** The same outcome, when what came of it is published. */
+export async function ended(
   message: AcquireMessage,
   asked: AcquireOutcome | Promise<AcquireOutcome>,
   present: Present,

@@ -3,18 +3,20 @@
  * the kind of the lock lets them in together.
  */
 
-import { MAX_LOCKS_AT_ONCE, MUTEX } from '@holdfast/protocol';
+import { MAX_LOCKS_AT_ONCE, MUTEX, type Command } from '@holdfast/protocol';
 import { checkLockName } from '../admin.ts';
 import { InvalidArgumentError, SessionExpiredError } from '../errors.ts';
 import { checkOptionNames } from '../option-names.ts';
+import { encoded, type EncodedCommand } from '../session/channels/request-pipeline.ts';
 import type { Present } from '../incarnations/incarnation.ts';
 import type { AcquireFollower, AcquireOutcome, AcquireRequest } from './acquire-call.ts';
 import {
   checkAcquireOptions,
+  ended,
   heldOf,
-  published,
   resultOf,
   runHolding,
+  started,
   type AcquireOptions,
   type TryAcquireOptions,
   type TryAcquireResult,
@@ -22,7 +24,7 @@ import {
 import type { HeldLock } from './held-lock.ts';
 import { LOCK_OPTIONS, withOptions, type LockOptions } from './lock-options.ts';
 import { watchLock, watchLocks, type LockEvent, type LockWatchOptions } from './lock-watch.ts';
-import { wantedOf, type Wanted } from './wanted.ts';
+import { commandFor, wantedOf, type Wanted } from './wanted.ts';
 
 const WATCH_OPTIONS: Record<keyof LockWatchOptions, true> = { signal: true };
 
@@ -32,6 +34,9 @@ export class Lock {
   /** @internal */
   readonly wanted: Wanted;
   readonly #present: Present;
+  /** The acquire that waits, and the one that leaves nothing when a lock is not free: each made once. */
+  #waiting: EncodedCommand | undefined;
+  #immediate: EncodedCommand | undefined;
 
   /** @internal */
   constructor(wanted: Wanted, present: Present) {
@@ -94,7 +99,7 @@ export class Lock {
   ask(waitMs: number, { signal, onWait }: AcquireOptions, follower?: AcquireFollower): Promise<AcquireOutcome> {
     const wait = waitMs > 0;
     const expiresAtMs = this.#present().session.limitAtMs(wait ? waitMs : undefined);
-    const request = { wanted: this.wanted, wait, expiresAtMs, signal, onWait, follower };
+    const request = { wanted: this.wanted, asked: this.#command(wait), expiresAtMs, signal, onWait, follower };
     return new Promise((resolve) => this.#ask(request, resolve));
   }
 
@@ -114,9 +119,22 @@ export class Lock {
     });
   }
 
-  #acquire(waitMs: number, options: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {
-    return published(this.wanted, waitMs, this.#present, () => this.ask(waitMs, options));
+  #command(wait: boolean): EncodedCommand {
+    if (wait) return (this.#waiting ??= lasting(commandFor(this.wanted, true)));
+    return (this.#immediate ??= lasting(commandFor(this.wanted, false)));
   }
+
+  #acquire(waitMs: number, options: AcquireOptions): Promise<AcquireOutcome> {
+    const message = started(this.wanted, waitMs, this.#present);
+    const asked = this.ask(waitMs, options);
+    return message === undefined ? asked : ended(message, asked, this.#present);
+  }
+}
+
+/** In memory of its own: it is kept for as long as the lock object is, and would keep all that was encoded beside it. */
+function lasting(command: Command): EncodedCommand {
+  const { command: number, payload } = encoded(command);
+  return { command: number, payload: payload.slice() };
 }
 
 /**

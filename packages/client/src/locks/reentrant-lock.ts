@@ -10,10 +10,11 @@ import { checkOptionNames } from '../option-names.ts';
 import type { AcquireOutcome } from './acquire-call.ts';
 import {
   checkAcquireOptions,
+  ended,
   heldOf,
-  published,
   resultOf,
   runHolding,
+  started,
   type AcquireOptions,
   type TryAcquireOptions,
   type TryAcquireResult,
@@ -157,7 +158,9 @@ export class ReentrantLock {
   }
 
   #acquire(waitMs: number, options: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {
-    return published(this.#lock.wanted, waitMs, this.#present, () => this.#enter(waitMs, options));
+    const message = started(this.#lock.wanted, waitMs, this.#present);
+    const entered = this.#enter(waitMs, options);
+    return message === undefined ? entered : ended(message, entered, this.#present);
   }
 
   #enter(waitMs: number, { signal, onWait }: AcquireOptions): AcquireOutcome | Promise<AcquireOutcome> {

@@ -39,6 +39,8 @@ export interface Wanted {
   /** All of them, in the order in which they are asked for. */
   readonly locks: readonly string[];
   readonly requests: WantedLocks;
+  /** Those of them that others may hold beside this one. */
+  readonly shared: readonly string[];
   readonly mode: HoldMode;
   /** Of one semaphore; undefined of anything else. */
   readonly permits: number | undefined;
@@ -52,7 +54,8 @@ export function wantedOf(...requests: WantedLocks): Wanted {
   const [{ lock, asked }] = requests;
   const permits = requests.length === 1 && asked.type === 'semaphore' ? asked.permits : undefined;
   const locks = requests.map((each) => each.lock);
-  return { lock, locks, requests, mode: modeOf(requests), permits, lockDelayMs: 0, abortInDeadlock: false };
+  const shared = requests.filter((each) => isShared(each.asked)).map((each) => each.lock);
+  return { lock, locks, requests, shared, mode: modeOf(requests), permits, lockDelayMs: 0, abortInDeadlock: false };
 }
 
 /** Whether others may hold a lock beside one who holds it by that. */

@@ -3,7 +3,7 @@
  * grant on, also while the hold is still to be handed out; the entries of a reentrant lock share it.
  */
 
-import { isShared, type Wanted } from '../wanted.ts';
+import type { Wanted } from '../wanted.ts';
 
 export class HoldNews {
   /** Of several locks at once, those that others may hold, too, with the floor of each. */
@@ -13,10 +13,9 @@ export class HoldNews {
   #contended = false;
   #aborter: AbortController | undefined;
 
-  constructor({ requests }: Wanted) {
-    const shared = requests.filter(({ asked }) => isShared(asked)).map(({ lock }) => lock);
+  constructor({ locks, shared }: Wanted) {
     this.#shared = shared.length > 0;
-    if (requests.length > 1) this.#floors = new Map(shared.map((lock) => [lock, 0]));
+    if (locks.length > 1) this.#floors = new Map(shared.map((lock) => [lock, 0]));
   }
 
   get floor(): number {
@@ -38,7 +37,8 @@ export class HoldNews {
   granted(token: number, floor: number | undefined): void {
     // Below its own token there is nobody who holds it beside one who holds it alone.
     const known = this.#shared ? (floor ?? 0) : token;
-    for (const lock of this.#floors?.keys() ?? []) this.#floors?.set(lock, known);
+    const floors = this.#floors;
+    if (floors !== undefined) for (const lock of floors.keys()) floors.set(lock, known);
     this.#rise(known);
   }
 

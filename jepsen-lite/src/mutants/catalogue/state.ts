@@ -106,10 +106,10 @@ export const stateMutants: readonly Mutant[] = [
         file: 'sessions/reply-cache.js',
         edits: [
           {
-            find: 'this.#count(answerCost(answer)); this.#answers[this.#end] = answer;',
-            replace: 'this.#answers[this.#end] = answer;',
+            find: 'this.#count(cost); this.#answers[end] = answer;',
+            replace: 'this.#answers[end] = answer;',
           },
-          { find: 'if (!all) this.#count(-answerCost(answer));', replace: '' },
+          { find: 'this.#count(-cost);', replace: '' },
         ],
       },
     ],

@@ -39,7 +39,6 @@ try {
   mkdirSync(join(modules, '@holdfast'), { recursive: true });
   for (const { name, directory } of packed) symlinkSync(directory, join(modules, name));
   link(modules, 'packages/runtime', 'ws');
-  link(modules, 'packages/lockd', 'prom-client');
   writeFileSync(join(place, 'measured.mjs'), MEASURED);
   // Symlinks are kept, so that each of ours finds the others beside it.
   const run = (servers) =>

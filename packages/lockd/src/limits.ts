@@ -187,6 +187,11 @@ export const DISK_RESUME_FACTOR = 1.25;
 export const MAX_DISK_REFUSALS = 256;
 /** Sessions that are to give something back and that a server lets in between two checks, while a disk is almost full. */
 export const MAX_DISK_SESSIONS = 32;
+/** Between a leader's heartbeats, unless set otherwise. */
+export const DEFAULT_HEARTBEAT_MS = 100;
+/** Once to twice this time without a leader the others elect one, unless set otherwise. */
+export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
+
 /** A leader whose disk is low tries to transfer leadership once in this time. */
 export const DISK_TRANSFER_PAUSE_MS = 10_000;
 

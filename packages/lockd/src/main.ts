@@ -11,6 +11,7 @@ import { UsageError, parseArguments, type ParsedArguments, type ServerConfig } f
 import { exitAdvice } from './exit-advice.ts';
 import { ExitCode, exitCodeOf } from './exit-code.ts';
 import { formatDataReport, inspectDataDirectory } from './offline/inspect.ts';
+import { createMetrics } from './http/metrics.ts';
 import { MAX_CONNECTIONS, MIN_CONNECTIONS, RESERVED_DESCRIPTORS } from './limits.ts';
 import { liftVoteBanOffline } from './offline/lift-vote-ban.ts';
 import type { OfflineCommand, OfflineCommandOf } from './offline/offline-commands.ts';
@@ -181,7 +182,7 @@ function startServer(config: ServerConfig, logger: Logger, hooks: LockServerHook
       snapshots: { snapshotLogBytes, snapshotTrailingBytes, snapshotBytesPerSecond },
     },
     nodeRuntime({ logger }),
-    hooks,
+    { ...hooks, metrics: createMetrics },
   );
 }
 

@@ -19,13 +19,14 @@ import { ListenError, patientDisk, type Address, type Listener, type Runtime } f
 import type { StateMachine } from '@holdfast/state';
 import type { ServerCounters } from './counters.ts';
 import { hostsOf } from './settings/address.ts';
-import { DEFAULT_ELECTION_TIMEOUT_MS, DEFAULT_HEARTBEAT_MS } from './settings/command-line.ts';
 import { DiskSpace } from './health/disk-space.ts';
 import { createHttpHandler } from './http/http.ts';
-import { createMetrics } from './http/metrics.ts';
+import type { createMetrics } from './http/metrics.ts';
 import { MetricsPage } from './http/metrics-page.ts';
 import { WaitingToJoin } from './members/waiting-to-join.ts';
 import {
+  DEFAULT_ELECTION_TIMEOUT_MS,
+  DEFAULT_HEARTBEAT_MS,
   DISK_RESUME_FACTOR,
   MAX_CONNECTIONS,
   MAX_CONNECTIONS_PER_ADDRESS,
@@ -94,6 +95,8 @@ export interface LockServerHooks {
   removed?(): void;
   /** This server waits to be added, by that command; again whenever it changes. @default only logged */
   waitsToBeAdded?(command: string): void;
+  /** `createMetrics`, which makes what `GET /metrics` answers. Given, so that programs without that page need not load it. @default none */
+  readonly metrics?: typeof createMetrics;
   /** @default nobody */
   readonly observer?: Partial<ServerObserver>;
 }
@@ -292,11 +295,14 @@ async function openParts(
   let started: Replica | undefined;
   let listening: Listener | undefined;
   const ofProcess = options.processMetrics ?? false;
-  const metrics = new MetricsPage(
-    (renderings) => createMetrics({ id, ofProcess, renderings, load: () => listening?.load }, machine, () => started),
-    clock,
-  );
-  const clientListener = await naming('--client', listenForClients(options, runtime, machine, metrics));
+  const { metrics } = hooks;
+  const page =
+    metrics &&
+    new MetricsPage(
+      (renderings) => metrics({ id, ofProcess, renderings, load: () => listening?.load }, machine, () => started),
+      clock,
+    );
+  const clientListener = await naming('--client', listenForClients(options, runtime, machine, page));
   closers.push(() => clientListener.close());
   listening = clientListener;
 
@@ -352,7 +358,7 @@ function listenForClients(
   options: LockServerOptions,
   { network }: Runtime,
   machine: LockMachine,
-  metrics: MetricsPage,
+  metrics: MetricsPage | undefined,
 ): Promise<Listener> {
   const { id, clusterId, clientListen, advertiseClient, allowHosts = [] } = options;
   const { maxConnections = MAX_CONNECTIONS, maxConnectionsPerAddress } = options;

@@ -13,7 +13,7 @@ export interface HttpOptions {
 export function createHttpHandler(
   options: HttpOptions,
   machine: LockMachine,
-  metrics: MetricsPage,
+  metrics: MetricsPage | undefined,
 ): (request: Pick<HttpRequest, 'method' | 'target'>) => HttpTextResponse | Promise<HttpTextResponse> {
   return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -33,7 +33,7 @@ export function createHttpHandler(
           ? json(200, { status: 'ready' })
           : json(503, { status: 'not ready', reason: machine.availability.unreadyReason });
       case '/metrics':
-        return metrics.get();
+        return metrics?.get() ?? problem(404, 'this server is embedded in another program, and has no metrics');
       case '/status':
         return json(200, statusReport(options, machine));
       default:

@@ -3,7 +3,7 @@
 import { describeFeatures } from '@holdfast/protocol';
 import { findIdentity, inspectWriteAheadLog, logDirectoryOf, type Identity, type LogSummary } from '@holdfast/raft';
 import type { Disk } from '@holdfast/runtime';
-import { UsageError } from '../settings/config.ts';
+import { UsageError } from '../settings/settings.ts';
 
 export interface DataReport extends LogSummary {
   readonly identity: Identity;

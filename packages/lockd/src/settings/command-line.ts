@@ -4,6 +4,8 @@ import { DEFAULT_SNAPSHOT_OPTIONS } from '@holdfast/raft';
 import { Command, Option } from 'commander';
 import {
   DEFAULT_CONTAINER_CHECK_MS,
+  DEFAULT_ELECTION_TIMEOUT_MS,
+  DEFAULT_HEARTBEAT_MS,
   DEFAULT_WATCH_HISTORY_BYTES,
   MAX_CONNECTIONS_PER_ADDRESS,
   MAX_SESSIONS_PER_ADDRESS,
@@ -17,8 +19,6 @@ interface Setting {
   readonly help: string;
 }
 
-export const DEFAULT_HEARTBEAT_MS = 100;
-export const DEFAULT_ELECTION_TIMEOUT_MS = 1_000;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export const ALLOW_HOST = 'allow-host';
 

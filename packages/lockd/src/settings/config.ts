@@ -11,20 +11,14 @@ import { addressProblem, hostOf, hostProblem, isLoopback, isWildcard } from './a
 import { MAX_SERVER_ID, clusterIdProblem, memberList } from './cluster-names.ts';
 import {
   DEFAULT_CONTAINER_CHECK_MS,
+  DEFAULT_ELECTION_TIMEOUT_MS,
+  DEFAULT_HEARTBEAT_MS,
   DEFAULT_WATCH_HISTORY_BYTES,
   MAX_CONNECTIONS,
   MAX_CONTAINER_CHECK_MS,
 } from '../limits.ts';
 import type { OfflineCommand } from '../offline/offline-commands.ts';
-import {
-  ALLOW_HOST,
-  DEFAULT_ELECTION_TIMEOUT_MS,
-  DEFAULT_HEARTBEAT_MS,
-  LOG_LEVELS,
-  NAMES,
-  commandLine,
-  variableOf,
-} from './command-line.ts';
+import { ALLOW_HOST, LOG_LEVELS, NAMES, commandLine, variableOf } from './command-line.ts';
 import {
   UsageError,
   address,

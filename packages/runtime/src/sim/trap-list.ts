@@ -3,22 +3,7 @@
  * names: `traps.ts` replaces them. Synchronous pure functions (hashes, compression with a Sync name) are not in it.
  */
 
-/* oxlint-disable no-restricted-imports, no-restricted-globals -- names what nothing else in the simulated runtime may touch */
-
-import childProcess from 'node:child_process';
-import crypto from 'node:crypto';
-import dgram from 'node:dgram';
-import dns from 'node:dns';
-import fs from 'node:fs';
-import http from 'node:http';
-import http2 from 'node:http2';
-import https from 'node:https';
-import net from 'node:net';
-import timers from 'node:timers';
-import timersPromises from 'node:timers/promises';
-import tls from 'node:tls';
-import workerThreads from 'node:worker_threads';
-import zlib from 'node:zlib';
+/* oxlint-disable no-restricted-globals -- names what nothing else in the simulated runtime may touch */
 
 /** What of the real world a function reaches for, and what a program uses instead. */
 export const INSTEAD = {
@@ -43,8 +28,22 @@ export interface Trapped {
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate'];
 const SERVERS_AND_REQUESTS = ['createServer', 'createSecureServer', 'connect', 'createConnection', 'request', 'get'];
 
-/** All but `Date`, which is a class of which only some uses are trapped. */
+/** All but `Date`, which is a class of which only some uses are trapped. Loads what a world without traps need not wait for. */
 export function trapList(): readonly Trapped[] {
+  const childProcess = process.getBuiltinModule('node:child_process');
+  const crypto = process.getBuiltinModule('node:crypto');
+  const dgram = process.getBuiltinModule('node:dgram');
+  const dns = process.getBuiltinModule('node:dns');
+  const fs = process.getBuiltinModule('node:fs');
+  const http = process.getBuiltinModule('node:http');
+  const http2 = process.getBuiltinModule('node:http2');
+  const https = process.getBuiltinModule('node:https');
+  const net = process.getBuiltinModule('node:net');
+  const timers = process.getBuiltinModule('node:timers');
+  const timersPromises = process.getBuiltinModule('node:timers/promises');
+  const tls = process.getBuiltinModule('node:tls');
+  const workerThreads = process.getBuiltinModule('node:worker_threads');
+  const zlib = process.getBuiltinModule('node:zlib');
   const { scheduler } = timersPromises;
   return [
     ...named('time', '', globalThis, TIMERS),

@@ -16,7 +16,7 @@ import {
 } from '@holdfast/raft';
 import { MAX_FRAME_BYTES } from '@holdfast/protocol';
 import { ListenError, patientDisk, type Address, type Listener, type Runtime } from '@holdfast/runtime';
-import type { StateMachine } from '@holdfast/state';
+import type { StateMachine, Versions } from '@holdfast/state';
 import type { ServerCounters } from './counters.ts';
 import { hostsOf } from './settings/address.ts';
 import { DiskSpace } from './health/disk-space.ts';
@@ -82,6 +82,11 @@ export interface LockServerOptions {
    * less time to take an upgrade back. @default 10
    */
   readonly stateUpgradeChecks?: number | undefined;
+  /**
+   * By which entries are applied. Others than the default ones are for an ensemble whose data no other program will open: every server must
+   * have the same, for all time. @default VERSIONS of the state machine
+   */
+  readonly versions?: Versions | undefined;
   /** Of the changes that are remembered for watches of clients that come back; 0: none are. @default DEFAULT_WATCH_HISTORY_BYTES */
   readonly watchHistoryBytes?: number | undefined;
   /** The server has the process to itself: its metrics tell of both. @default false */
@@ -240,7 +245,7 @@ async function openParts(
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, electionTimeoutMs = DEFAULT_ELECTION_TIMEOUT_MS } = options;
   const { clock, random, network, logger } = runtime;
   const disk = patientDisk(runtime.disk, { clock, logger, patienceMs: electionTimeoutMs });
-  const { maxSessionsPerAddress, containerCheckMs, stateUpgradeChecks, watchHistoryBytes } = options;
+  const { maxSessionsPerAddress, containerCheckMs, stateUpgradeChecks, watchHistoryBytes, versions } = options;
   const identity = { clusterId, serverId: serverId(id) };
   const segments = segmentBytes === undefined ? {} : { segmentBytes };
   const chunks = snapshotChunkBytes === undefined ? {} : { snapshotChunkBytes };
@@ -278,6 +283,7 @@ async function openParts(
       maxSessionsPerAddress,
       containerCheckMs,
       stateUpgradeChecks,
+      versions,
       founder: options.join !== true && store.durable.lastIndex === 0,
       watchHistoryBytes,
     },

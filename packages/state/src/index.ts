@@ -18,4 +18,4 @@ export type { HashKey } from './tree/storage/keyed-hash.ts';
 export type { NodeSlot } from './tree/node-slot.ts';
 export type { TreeLookup } from './tree/node-store.ts';
 export * from './entries/unsupported-entry-error.ts';
-export { VERSIONS } from './versions.ts';
+export { VERSIONS, type Versions } from './versions.ts';

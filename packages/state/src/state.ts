@@ -69,7 +69,7 @@ export class State {
   constructor(options: StateOptions) {
     this.#options = options;
     this.features = new Map(options.versions.snapshotFeatures.map((feature) => [feature.number, feature]));
-    this.#rules = rulesAt(FIRST_STATE_VERSION, options.versions, options.limits);
+    this.#rules = rulesAt(options.versions.first, options.versions, options.limits);
     this.limits = this.#rules.limits;
     this.sessions = new SessionTable(this.capture, this.limits);
     this.nodes = new RowNodeStore(this.digest, this.capture, options.hashKey);

@@ -30,6 +30,8 @@ interface OrderOfChecks {
 }
 
 export interface Versions {
+  /** By which entries are applied until one raises it. */
+  readonly first: number;
   /** The highest by which the program can apply entries. */
   readonly latest: number;
   readonly commands: Readonly<Record<CommandName, number>>;
@@ -47,6 +49,7 @@ export interface Versions {
 }
 
 export const VERSIONS: Versions = {
+  first: FIRST_STATE_VERSION,
   latest: LATEST_STATE_VERSION,
   commands: {
     attach: FIRST_STATE_VERSION,

@@ -6,7 +6,7 @@
 import { NO_FEATURES, hasFeature, type FeatureSet } from '@holdfast/protocol';
 import { PeerFeature, type PeerInfo, type ReplicaHandle, type ServerId } from '@holdfast/raft';
 import type { Clock, Logger, Random } from '@holdfast/runtime';
-import type { StateMachine } from '@holdfast/state';
+import type { StateMachine, Versions } from '@holdfast/state';
 import { Admission } from '../port/admission.ts';
 import type { ClientConnections } from '../fronts/native/client-connections.ts';
 import { createNativeFront } from '../fronts/native/native-front.ts';
@@ -70,6 +70,8 @@ export interface LockMachineOptions {
   readonly stateUpgradeChecks?: number | undefined;
   /** This server is a founder, and its log is empty. @default false */
   readonly founder?: boolean;
+  /** By which entries are applied, the same on all servers for all time. @default VERSIONS */
+  readonly versions?: Versions | undefined;
   /** Of the changes that watches of clients go on from. @default DEFAULT_WATCH_HISTORY_BYTES */
   readonly watchHistoryBytes?: number | undefined;
 }
@@ -121,7 +123,7 @@ export function createMachineParts(
 ): MachineParts {
   const { serverId } = options;
   const hooks = new PartHooks();
-  const state = createKeyedState(random);
+  const state = createKeyedState(random, options.versions);
   const counters = new ServerCounters();
   const correlations = new CorrelationIds(random);
   const appliedIndex = (): number => state.appliedIndex;

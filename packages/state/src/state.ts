@@ -12,7 +12,6 @@ import { DeadlockScans } from './locks/deadlock-scans.ts';
 import { DescendantCounts } from './queries/descendant-counts.ts';
 import { Capture } from './snapshot/capture.ts';
 import type { SnapshotFeature } from './snapshot/features.ts';
-import { FIRST_STATE_VERSION } from './state-version.ts';
 import { rulesAt, type Rules, type Versions } from './versions.ts';
 import type { Session } from './sessions/session.ts';
 import { SessionTable } from './sessions/session-table.ts';

@@ -58,6 +58,18 @@ describe('an ensemble for tests', () => {
     await other.close();
   });
 
+  it('can do so still when a server has read its data again', async () => {
+    const other = await testEnsemble({ servers: 1 });
+    const client = await other.connect();
+    const held = await client.semaphore('imports', { permits: 2 }).acquire();
+    other.kill(1);
+    await other.restart(1);
+    await other.advance('5s');
+    await held.release();
+    await client.nodes.transaction([create('/jobs')]);
+    await other.close();
+  });
+
   it('opens no socket and no file', async () => {
     const descriptors = (): string[] => readdirSync('/proc/self/fd');
     if (process.platform !== 'linux') return;

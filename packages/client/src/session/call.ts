@@ -197,7 +197,7 @@ export abstract class Question<Asked, Answer> extends Call<Asked, Answer> {
 }
 
 /** Whose promise it is. */
-interface Asker<Answer> {
+interface Caller<Answer> {
   readonly what: string;
   readonly options: AskOptions;
   readonly resolve: (answer: Answer) => void;
@@ -205,25 +205,25 @@ interface Asker<Answer> {
 }
 
 class Ask<Asked, Answer> extends Question<Asked, Answer> {
-  readonly #asker: Asker<Answer>;
+  readonly #caller: Caller<Answer>;
 
-  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, asker: Asker<Answer>) {
-    super(channel, asked, asker.options);
-    this.#asker = asker;
+  constructor(channel: Channel<Call<Asked, Answer>>, asked: Asked, caller: Caller<Answer>) {
+    super(channel, asked, caller.options);
+    this.#caller = caller;
   }
 
   protected get what(): string {
-    return this.#asker.what;
+    return this.#caller.what;
   }
 
   protected resolve(answer: Answer, source: AnswerSource | undefined): void {
-    if (source !== undefined) this.#asker.options.onAnswer?.(source);
-    this.#asker.resolve(answer);
+    if (source !== undefined) this.#caller.options.onAnswer?.(source);
+    this.#caller.resolve(answer);
   }
 
   protected reject(reason: unknown, source?: AnswerSource): void {
-    if (source !== undefined) this.#asker.options.onAnswer?.(source);
-    this.#asker.reject(reason);
+    if (source !== undefined) this.#caller.options.onAnswer?.(source);
+    this.#caller.reject(reason);
   }
 }
 

@@ -136,6 +136,13 @@ describe('HTTP on the client port', () => {
     });
   });
 
+  it('says that it has no metrics where it is a part of a program that has given it none', async () => {
+    const server = new LoopbackEnsemble().server(1);
+    const handler = createHttpHandler({ id: server.id, clusterId: CLUSTER_ID }, server.machine, undefined);
+    const { status, body } = await handler({ method: 'GET', target: '/metrics' });
+    expect([status, body]).toEqual([404, expect.stringContaining('has no metrics')]);
+  });
+
   it('tells metrics in the Prometheus text format', async () => {
     const ensemble = new LoopbackEnsemble();
     ensemble.elect(1);
